@@ -1,0 +1,1 @@
+"""Policies: what turns a brief into a vote."""

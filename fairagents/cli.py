@@ -1,0 +1,307 @@
+"""The command line: `fairagents demo`, `fairagents run`, `fairagents list`."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from enum import IntEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fairagents.errors import FairagentsError, ModelUnavailable, SpecError, did_you_mean
+
+if TYPE_CHECKING:
+    from fairagents.case import Case
+    from fairagents.council import Council
+    from fairagents.usecase import UseCase
+
+app = typer.Typer(
+    help="Multistakeholder recommendations by agents that vote, and who gains and who loses.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Exit(IntEnum):
+    """What the exit code says."""
+
+    ok = 0
+    failed = 1
+    usage = 2
+    unavailable = 3
+
+
+DEFAULTS: dict[str, Any] = {
+    "origin": "Vienna",
+    "month": "July",
+    "days": 4,
+    "budget": "medium",
+    "interests": "museums,food",
+}
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    usecase: Annotated[str, typer.Argument(help="Use case.")] = "tourism",
+    origin: Annotated[str, typer.Option("--from", help="City, or LAT,LON.")] = DEFAULTS["origin"],
+    month: Annotated[str, typer.Option(help="Month of travel.")] = DEFAULTS["month"],
+    days: Annotated[int, typer.Option(help="Length of the stay.")] = DEFAULTS["days"],
+    budget: Annotated[str, typer.Option(help="low, medium or high.")] = DEFAULTS["budget"],
+    interests: Annotated[str, typer.Option(help="Tags, comma-separated.")] = DEFAULTS["interests"],
+    avoid: Annotated[str, typer.Option(help="Tags or cities to avoid.")] = "",
+    require: Annotated[str, typer.Option(help="Tags, or rail, that a place must have.")] = "",
+    party: Annotated[str, typer.Option(help="solo, couple, family or group.")] = "couple",
+    rule: Annotated[str, typer.Option(help="Rule that decides.")] = "borda",
+    model: Annotated[str, typer.Option(help="Let a model vote, say ollama:llama3.2.")] = "",
+    url: Annotated[str, typer.Option(help="Where the model is served.")] = "",
+    k: Annotated[int, typer.Option("--k", help="Size of the slate.")] = 10,
+    why: Annotated[str, typer.Option(help="Explain this place, in the slate or not.")] = "",
+    weight: Annotated[list[str] | None, typer.Option(help="STAKEHOLDER=VOICE; repeatable.")] = None,
+    without: Annotated[list[str] | None, typer.Option(help="Give it no say; repeatable.")] = None,
+    exclude: Annotated[list[str] | None, typer.Option(help="Leave a place out; repeatable.")] = None,
+    catalogue: Annotated[str, typer.Option(help="Your own CSV of places.")] = "",
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="The slate as CSV.")] = False,
+) -> None:
+    """Recommend trips by five stakeholders that vote, and show who gains and who loses.
+
+    Started without any option in a terminal, it asks for the trip.
+
+    Examples: fairagents demo --from Lyon --month May --interests wine,hiking --why Ghent;
+    fairagents demo --weight environment=2; fairagents demo --model ollama:llama3.2
+    """
+    trip: dict[str, Any] = {
+        "origin": origin, "month": month, "days": days, "budget": budget, "interests": interests,
+    }
+    if len(sys.argv) <= 3 and not _given(context) and sys.stdin.isatty() and sys.stdout.isatty():
+        trip = {key: typer.prompt(key.capitalize(), default=value) for key, value in trip.items()}
+    if as_json and as_csv:
+        raise SpecError("give --json or --csv, not both")
+    with _only_ours() as out:
+        from fairagents.report.demo import document, show, table
+
+        whole = _usecase(usecase, catalogue)
+        trip |= {"avoid": _words(avoid), "require": _words(require), "party": party}
+        trip["interests"] = _words(str(trip["interests"]))
+        trip["month"] = int(trip["month"]) if str(trip["month"]).isdigit() else trip["month"]
+        case = _case(whole, trip, k, tuple(exclude or ()))
+        base, council = _councils(whole, rule, model, url, seed, weight or [], without or [])
+        verdict = _decide(council, case, bool(model), quiet=as_json or as_csv)
+        shown = show(
+            whole, council, verdict, base=base if weight else None, why_id=why, model=model
+        )
+        if as_json:
+            out.write(json.dumps(document(shown), indent=2, ensure_ascii=False) + "\n")
+        elif as_csv:
+            out.write(table(shown))
+        else:
+            _render(shown, out, trip)
+
+
+def _given(context: typer.Context) -> bool:
+    from click.core import ParameterSource
+
+    return any(
+        context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        for name in context.params
+        if name != "usecase"
+    )
+
+
+@contextlib.contextmanager
+def _only_ours() -> Iterator[Any]:
+    """Keep standard output for us: solvers in native code sometimes print to it."""
+    sys.stdout.flush()
+    try:
+        own = os.dup(1)
+    except OSError:
+        yield sys.stdout
+        return
+    os.dup2(2, 1)
+    with os.fdopen(own, "w", encoding="utf-8", errors="replace") as out:
+        try:
+            yield out
+        finally:
+            out.flush()
+            os.dup2(own, 1)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _usecase(name: str, catalogue: str) -> UseCase:
+    from fairagents.usecase import UseCase
+
+    found = UseCase.load(name)
+    if not catalogue:
+        return found
+    if found.adopt is None:
+        raise SpecError(f"use case {name!r} does not take a catalogue of your own")
+    adopted, lines = found.adopt(catalogue)
+    for line in lines:
+        typer.echo(line, err=True)
+    return adopted
+
+
+def _case(usecase: UseCase, request: dict[str, Any], size: int, exclude: tuple[str, ...]) -> Case:
+    if usecase.request is None or usecase.make_case is None:
+        raise SpecError(f"use case {usecase.name!r} takes no request on the command line")
+    typed = usecase.request(**request)
+    return usecase.make_case(typed, size=size, exclude=exclude, catalogue=usecase.catalogue)
+
+
+def _councils(
+    usecase: UseCase,
+    rule: str,
+    model: str,
+    url: str,
+    seed: int,
+    weights: list[str],
+    without: list[str],
+) -> tuple[Council, Council]:
+    """Return the council with the declared voices and the one with those given."""
+    from fairagents.council import Council
+
+    policy: Any = "utility"
+    if model:
+        from fairagents.agents.llm import LLM
+
+        policy = LLM(model=model, url=url or None)
+    heard = usecase.without(*without)
+    voices = dict(_weight(text, [s.id for s in heard.stakeholders]) for text in weights)
+    changed = replace(
+        heard,
+        stakeholders=tuple(
+            s.model_copy(update={"voice": voices.get(s.id, s.voice)}) for s in heard.stakeholders
+        ),
+    )
+    base, council = (
+        Council(one, default=policy, rule=rule, seed=seed) for one in (heard, changed)
+    )
+    return base, council
+
+
+def _weight(text: str, known: list[str]) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    if name not in known:
+        raise SpecError(f"--weight {text!r}: no stakeholder {name!r}; {did_you_mean(name, known)}")
+    try:
+        voice = float(value)
+    except ValueError:
+        voice = 0.0
+    if not 0 < voice < float("inf"):
+        raise SpecError(f"--weight {text!r}: write NAME=NUMBER with a number > 0")
+    return name, voice
+
+
+def _decide(council: Council, case: Case, slow: bool, quiet: bool) -> Any:
+    if not slow or quiet or not sys.stderr.isatty():
+        return council.decide(case)
+    verdict = None
+    for event in council.stream(case):
+        if event["type"] == "vote":
+            vote = event["vote"]
+            typer.echo(f"{vote.stakeholder}: {vote.status} {' '.join(vote.codes)}", err=True)
+        verdict = event.get("verdict", verdict)
+    return verdict
+
+
+def _render(shown: Any, out: Any, trip: dict[str, Any]) -> None:
+    from rich.console import Console
+
+    from fairagents.report.terminal import render
+
+    fancy = out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    width = None if out.isatty() else 110
+    console = Console(
+        file=out, force_terminal=fancy, no_color=not fancy, width=width, highlight=False,
+        soft_wrap=False,
+    )
+    interests = ", ".join(trip["interests"]) or "anything"
+    title = (
+        f"Trips from {trip['origin']} in {trip['month']}, {trip['days']} days, "
+        f"{trip['budget']} budget, for {interests}"
+    )
+    render(shown, console, title=title)
+
+
+@app.command("run")
+def run_(
+    config: Annotated[str, typer.Argument(help="A TOML file that describes the experiment.")],
+    output: Annotated[str, typer.Option("-o", "--output", help="JSONL file to write.")] = "",
+    limit: Annotated[int | None, typer.Option(help="Only the first so many cases.")] = None,
+) -> None:
+    """Run an experiment and write one JSON line per case and rule.
+
+    Example: fairagents run configs/tourism.toml -o runs/tourism.jsonl
+    """
+    from fairagents.experiment import Experiment
+
+    experiment = Experiment.load(config)
+    if limit is not None:
+        experiment = Experiment(**{**dict(experiment), "limit": limit})
+    path = Path(output or f"runs/{Path(config).stem}.jsonl")
+
+    def progress(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            typer.echo(f"\r{done}/{total} cases", nl=done == total, err=True)
+
+    experiment.run(path, progress)
+    typer.echo(f"wrote {path}")
+
+
+@app.command("list")
+def list_(
+    kind: Annotated[str, typer.Argument(help="rules, evaluators, policies or usecases.")] = "",
+) -> None:
+    """List the names that configuration files and options understand."""
+    from fairagents.agents.base import POLICIES
+    from fairagents.evaluators.base import EVALUATORS
+    from fairagents.protocols.base import PROTOCOLS
+    from fairagents.rules.base import RULES
+    from fairagents.spec import INDICATORS
+    from fairagents.usecase import USECASES
+
+    kinds = {
+        "usecases": USECASES, "rules": RULES, "evaluators": EVALUATORS,
+        "policies": POLICIES, "protocols": PROTOCOLS, "indicators": INDICATORS,
+    }
+    if kind and kind not in kinds:
+        raise SpecError(f"no kind {kind!r}; {did_you_mean(kind, kinds)}")
+    for name, plugins in kinds.items():
+        if kind in ("", name):
+            typer.echo(f"{name}: {', '.join(plugins.names())}")
+
+
+def main() -> None:
+    """Run the command line; a mistake is one clear line, and the exit code says of what kind."""
+    debug = "--debug" in sys.argv
+    if debug:
+        sys.argv.remove("--debug")
+    try:
+        app()
+    except ModelUnavailable as error:
+        _fail(error, Exit.unavailable, debug)
+    except SpecError as error:
+        _fail(error, Exit.usage, debug)
+    except FairagentsError as error:
+        _fail(error, Exit.failed, debug)
+
+
+def _fail(error: Exception, code: Exit, debug: bool) -> None:
+    if debug:
+        raise error
+    typer.echo(f"fairagents: {error}", err=True)
+    raise SystemExit(int(code))

@@ -1,0 +1,167 @@
+"""What was decided, how, and with what result: decisions, traces, results, verdicts."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fairagents.ballot import Agenda, Tiers, Vote
+from fairagents.case import Case
+from fairagents.outcome import Lottery, Outcome
+from fairagents.record import Record, canonical
+
+Cell = str | float | int | bool | None
+
+
+class Table(Record):
+    """A named table of plain values: one step of a trace.
+
+    Attributes:
+        cut: number of further rows that were left out for size; 0 means the table is whole.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    cut: int = 0
+
+
+class Decision(Record):
+    """What a rule returns.
+
+    Attributes:
+        rule: the rule's label, name and parameters.
+        outcome: the winning outcome.
+        tiers: all alternatives by the rule's own order, best first; tied ones share a tier.
+        totals: (alternative, total) in the order of the tiers, where the rule has totals.
+        ties: groups of alternatives that the tie-break put in order and that decided who is in.
+        tie_break: how ties fell.
+        optimal: False when the rule stopped before it could prove its outcome.
+        lottery: probabilities, where the rule is one over outcomes.
+        notes: conventions that were applied to these ballots, in words.
+        trace: tables from which the totals can be recomputed.
+    """
+
+    rule: str
+    outcome: Outcome
+    tiers: Tiers = ()
+    totals: tuple[tuple[str, float], ...] = ()
+    ties: tuple[tuple[str, ...], ...] = ()
+    tie_break: str = ""
+    optimal: bool = True
+    gap: float | None = None
+    lottery: Lottery | None = None
+    notes: tuple[str, ...] = ()
+    trace: tuple[Table, ...] = ()
+
+    def table(self, name: str) -> Table:
+        """Return the trace table of that name; KeyError when there is none."""
+        for one in self.trace:
+            if one.name == name:
+                return one
+        raise KeyError(f"no table {name!r}; there are {[t.name for t in self.trace]}")
+
+
+class Result(Record):
+    """What a measure returns: a value, or None with the status and the reason why.
+
+    Attributes:
+        measure: the measure's name.
+        subject: whom it is about: a stakeholder, a group, or "collective".
+        value: the number, None unless `status` is ok or degenerate.
+        n: how many things the number is computed from.
+        direction: "up" (higher is better), "down", or "target".
+        range: least and greatest possible value; None where unbounded.
+        conventions: the parameters of the definition.
+    """
+
+    measure: str
+    subject: str
+    value: float | None
+    status: Literal["ok", "undefined", "degenerate", "failed"] = "ok"
+    reason: str = ""
+    n: int = 0
+    direction: Literal["up", "down", "target", "none"] = "up"
+    range: tuple[float | None, float | None] = (None, None)
+    conventions: tuple[tuple[str, str], ...] = ()
+
+
+class Call(Record):
+    """One attempt to ask a model or a person: what repeats with no seed, kept apart.
+
+    Attributes:
+        seconds: wall time of the attempt, queueing included.
+        outcome: "ok", or the reason code of what went wrong.
+    """
+
+    stakeholder: str
+    round: int
+    attempt: int
+    seconds: float
+    outcome: str
+    url: str = ""
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+class Verdict(Record):
+    """Everything one council decided on one case; equal inputs give equal `canonical()` bytes.
+
+    Attributes:
+        case: the case as it was put, so that a verdict can be replayed.
+        spec: digest of catalogue, stakeholders, policies, rule, protocol and evaluators.
+        seed: the seed everything was derived from.
+        protocol: the protocol's label.
+        agenda: what was voted on.
+        votes: all votes of all rounds, by round, then in the stakeholders' declared order.
+        decision: what the rule decided.
+        results: what the evaluators found.
+        rounds: how many rounds were held.
+        stopped: why the protocol stopped.
+        warnings: what a reader must know, say, whose abstention left an interest unheard.
+        calls: attempts with their seconds; not part of `canonical()`.
+    """
+
+    case: Case
+    spec: str
+    seed: int
+    protocol: str
+    agenda: Agenda
+    votes: tuple[Vote, ...]
+    decision: Decision
+    results: tuple[Result, ...] = ()
+    rounds: int = Field(default=1, ge=1)
+    stopped: str = ""
+    warnings: tuple[str, ...] = ()
+    calls: tuple[Call, ...] = ()
+
+    def canonical(self) -> bytes:
+        """Return the bytes that two runs of one seed share; no time, host or speed is in them."""
+        return canonical(self.model_dump(mode="json", exclude={"calls"}))
+
+    def value(self, measure: str, subject: str = "collective") -> float | None:
+        """Return one result's value.
+
+        Raises:
+            KeyError: nothing of that name was measured.
+        """
+        return self.result(measure, subject).value
+
+    def result(self, measure: str, subject: str = "collective") -> Result:
+        """Return one result; KeyError when nothing of that name was measured."""
+        for one in self.results:
+            if one.measure == measure and one.subject == subject:
+                return one
+        known = sorted({f"{r.measure} of {r.subject}" for r in self.results})
+        raise KeyError(f"no result {measure!r} of {subject!r}; there are {known}")
+
+    def last_votes(self) -> tuple[Vote, ...]:
+        """Return the votes of the last round."""
+        return tuple(v for v in self.votes if v.round == self.rounds)
+
+
+def plain(value: Any) -> Any:
+    """Return a number as a plain int or float: numpy scalars break checkpoints."""
+    number = value.item() if hasattr(value, "item") else value
+    return number if isinstance(number, int | float | str | bool) or number is None else float(number)

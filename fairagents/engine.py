@@ -1,0 +1,344 @@
+"""The loop over a protocol without LangGraph: one decision, and the parts both drivers share."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+
+from fairagents.agents.base import Agent, Brief, Budget
+from fairagents.agents.scripted import Utility
+from fairagents.ballot import (
+    Abstention,
+    Agenda,
+    Approvals,
+    Plan,
+    Profile,
+    Ranking,
+    Ratings,
+    Vote,
+)
+from fairagents.case import Case
+from fairagents.catalogue import Catalogue
+from fairagents.decision import Call, Decision, Verdict
+from fairagents.errors import DecisionError, SpecError, did_you_mean
+from fairagents.evaluators.base import EVALUATORS, Evaluator, Evidence, evaluate
+from fairagents.feasible import Feasible
+from fairagents.protocols.base import Ask, History, Move, OneShot, Protocol, Settle, Stop
+from fairagents.record import canonical
+from fairagents.rules.base import RULES, Rule
+from fairagents.seeds import derive
+from fairagents.spec import Column, require_unique
+from fairagents.worth import Cut, Setting
+
+OnAbstain = Literal["without", "twin", "error"]
+
+DEFAULT_EVALUATORS = ("satisfaction", "regret", "worst_off", "gini", "alignment")
+
+
+def default_evaluators() -> tuple[Evaluator, ...]:
+    """Return satisfaction, regret, worst-off, Gini and alignment with their default parameters."""
+    return tuple(EVALUATORS.build(name) for name in DEFAULT_EVALUATORS)
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything that is fixed before a case comes: who decides, how, on what.
+
+    Attributes:
+        catalogue: the alternatives.
+        agents: stakeholders with their policies, in the declared order.
+        rule: aggregates the ballots.
+        protocol: who is asked when.
+        evaluators: what is measured of each decision.
+        cut: how the agenda is cut.
+        seed: everything random is derived from it.
+        quorum: the least number of valid ballots that a decision takes.
+        on_abstain: "without": decide without the one who abstained, and say so in the warnings;
+            "twin": its sincere scripted twin votes in its place, and the warnings say so;
+            "error": no decision.
+        max_calls: the most model calls per decision; who gets none abstains (`max_calls`).
+        deadline: seconds per decision; who is not done by then abstains (`deadline`).
+        case_columns: columns that cases bring along, so that objectives may name them.
+
+    Raises:
+        SpecError: ids given twice, an unknown column, a unit clash, a quorum out of range.
+    """
+
+    catalogue: Catalogue
+    agents: tuple[Agent, ...]
+    rule: Rule = field(default_factory=lambda: RULES.build("borda"))
+    protocol: Protocol = field(default_factory=OneShot)
+    evaluators: tuple[Evaluator, ...] = field(default_factory=default_evaluators)
+    cut: Cut = field(default_factory=Cut)
+    seed: int = 0
+    quorum: int = 1
+    on_abstain: OnAbstain = "without"
+    max_calls: int | None = None
+    deadline: float | None = None
+    case_columns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.agents:
+            raise SpecError("a council needs at least one agent")
+        require_unique([agent.id for agent in self.agents], "stakeholder")
+        if not 1 <= self.quorum <= len(self.agents):
+            raise SpecError(f"quorum must lie in 1..{len(self.agents)}, not {self.quorum!r}")
+        if self.on_abstain not in ("without", "twin", "error"):
+            raise SpecError(f"on_abstain is without, twin or error, not {self.on_abstain!r}")
+        if self.max_calls is not None and self.max_calls < 0:
+            raise SpecError(f"max_calls must be >= 0, not {self.max_calls!r}")
+        if self.deadline is not None and not self.deadline > 0:
+            raise SpecError(f"deadline must be > 0 seconds, not {self.deadline!r}")
+        for agent in self.agents:
+            self._check_columns(agent)
+            agent.policy.prepare()
+
+    def _check_columns(self, agent: Agent) -> None:
+        known = [*self.catalogue.columns, *self.case_columns]
+        for objective in agent.stakeholder.objectives:
+            place = f"stakeholder {agent.id!r}, objective {objective.id!r}"
+            for column in objective.indicator.requires():
+                if column not in known:
+                    raise SpecError(
+                        f"{place}: catalogue {self.catalogue.name!r} has no column {column!r}; "
+                        f"{did_you_mean(column, known)}"
+                    )
+            unit = objective.indicator.unit
+            if isinstance(objective.indicator, Column):
+                column = objective.indicator.column
+                unit = self.catalogue.spec(column).unit if column in self.catalogue else ""
+            if objective.unit and unit and objective.unit != unit:
+                raise SpecError(
+                    f"{place}: unit {objective.unit!r} clashes with the indicator's {unit!r}"
+                )
+        for constraint in agent.stakeholder.constraints:
+            for column in constraint.accepts.columns():
+                if column not in known:
+                    raise SpecError(
+                        f"stakeholder {agent.id!r}, constraint {constraint.id!r}: no column "
+                        f"{column!r}; {did_you_mean(column, known)}"
+                    )
+
+    @functools.cached_property
+    def stakeholders(self) -> tuple[str, ...]:
+        """All ids, in the declared order."""
+        return tuple(agent.id for agent in self.agents)
+
+    @property
+    def scripted(self) -> bool:
+        """Whether no agent talks to a model or a person."""
+        return all(agent.policy.scripted for agent in self.agents)
+
+    @functools.cached_property
+    def digest(self) -> str:
+        """SHA-256 of everything that a verdict depends on but the case and the seed."""
+        data = {
+            "catalogue": self.catalogue.digest,
+            "agents": [agent.to_data() for agent in self.agents],
+            "rule": self.rule.label,
+            "protocol": self.protocol.label,
+            "evaluators": [evaluator.label for evaluator in self.evaluators],
+            "cut": self.cut.model_dump(),
+            "quorum": self.quorum,
+            "on_abstain": self.on_abstain,
+            "max_calls": self.max_calls,
+        }
+        return hashlib.sha256(canonical(data)).hexdigest()
+
+
+class Session:
+    """One case on its way to a verdict: the state both drivers share; nothing here is random.
+
+    Args:
+        setup: what is fixed.
+        case: the case.
+    """
+
+    def __init__(self, setup: Setup, case: Case) -> None:
+        self.setup, self.case = setup, case
+        self.setting = Setting(case, setup.catalogue, [a.stakeholder for a in setup.agents])
+        self.budget = Budget(setup.max_calls, setup.deadline)
+        self._agents = {agent.id: agent for agent in setup.agents}
+
+    @functools.cached_property
+    def agenda(self) -> Agenda:
+        """What is voted on."""
+        return self.setting.agenda(self.setup.cut, self.setup.seed)
+
+    @functools.cached_property
+    def _rows(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        index = self.setting.pool.index
+        return np.array([index[one] for one in self.agenda.ids], dtype=np.int64)
+
+    def brief(self, who: str, round: int, ask: Ask) -> Brief:
+        """Return what one agent is told in a round."""
+        return Brief(
+            case=self.case.id,
+            stakeholder=self._agents[who].stakeholder,
+            pool=self.setting.pool,
+            agenda=self.agenda,
+            rows=self._rows,
+            task=self.case.task,
+            seed=derive(self.setup.seed, self.case.id, who, round),
+            round=round,
+            offer=ask.offer,
+            feedback=dict(ask.feedback).get(who, ""),
+            budget=self.budget,
+        )
+
+    def turn(self, history: History) -> tuple[History, Move]:
+        """Let the protocol move on until it asks or stops; decide whenever it settles."""
+        while True:
+            if len(history.rounds) >= self.setup.protocol.limit and history.decisions:
+                move = self.setup.protocol.turn(history)
+                return history, move if isinstance(move, Stop) else Stop("max_rounds")
+            move = self.setup.protocol.turn(history)
+            if not isinstance(move, Settle):
+                return history, move
+            decision = self.settle(history.rounds[-1], self.setup.rule)
+            history = replace(history, decisions=(*history.decisions, decision))
+
+    def settle(self, votes: Sequence[Vote], rule: Rule) -> Decision:
+        """Let a rule decide on the votes of one round; errors as in `profile`, and
+
+        Raises:
+            InfeasibleError: no slate meets the limits.
+        """
+        seed = derive(self.setup.seed, self.case.id, "ties", votes[0].round)
+        return rule(self.profile(votes), self.feasible, seed=seed)
+
+    def profile(self, votes: Sequence[Vote]) -> Profile:
+        """Return the ballots of one round as rules read them, abstentions treated as declared.
+
+        Raises:
+            DecisionError: fewer valid ballots than the quorum, or an abstention under "error".
+        """
+        silent = [v for v in votes if isinstance(v.said, Abstention)]
+        if silent and self.setup.on_abstain == "error":
+            raise DecisionError(f"case {self.case.id!r}: {_reasons(silent)}")
+        if len(votes) - len(silent) < self.setup.quorum:
+            raise DecisionError(
+                f"case {self.case.id!r}: {len(votes) - len(silent)} valid ballots, "
+                f"the quorum is {self.setup.quorum}; {_reasons(silent)}"
+            )
+        said: dict[str, Ranking | Ratings | Approvals] = {}
+        for vote in votes:
+            if isinstance(vote.said, Plan):
+                said[vote.stakeholder] = Ranking(ids=vote.said.outcome.ids)
+            elif not isinstance(vote.said, Abstention):
+                said[vote.stakeholder] = vote.said
+            elif self.setup.on_abstain == "twin":
+                twin = Utility().propose(self.brief(vote.stakeholder, vote.round, Ask(())))
+                said[vote.stakeholder] = twin.said  # type: ignore[assignment]
+        weights = [self._agents[who].stakeholder.voice for who in said]
+        return Profile.from_said(list(said.values()), self.agenda.ids, weights, list(said))
+
+    @functools.cached_property
+    def feasible(self) -> Feasible:
+        """The task's limits over the agenda."""
+        return Feasible.of(self.case.task, self.setting.pool, ids=self.agenda.ids)
+
+    def warnings(self, votes: Sequence[Vote]) -> tuple[str, ...]:
+        """Return what a reader of the verdict must know."""
+        total = sum(agent.stakeholder.voice for agent in self.setup.agents)
+        texts = []
+        for vote in votes:
+            if isinstance(vote.said, Abstention):
+                voice = self._agents[vote.stakeholder].stakeholder.voice
+                what = (
+                    "its sincere scripted twin voted in its place"
+                    if self.setup.on_abstain == "twin"
+                    else f"decided without its voice ({voice:g} of {total:g})"
+                )
+                text = f"{vote.stakeholder} abstained in round {vote.round} ({vote.said.code})"
+                texts.append(f"{text}: {what}")
+        return (*texts, *self.setting.notes())
+
+    def verdict(self, history: History, stopped: str, calls: Sequence[Call] = ()) -> Verdict:
+        """Measure the last decision and put everything together.
+
+        Raises:
+            DecisionError: the protocol stopped without a decision.
+        """
+        if not history.decisions:
+            raise DecisionError(f"case {self.case.id!r}: stopped ({stopped}) without a decision")
+        votes = tuple(vote for votes in history.rounds for vote in votes)
+        rounds = len(history.rounds)
+        decision = history.decisions[-1]
+        evidence = Evidence(self.setting, self.agenda, votes, decision, rounds)
+        order = {who: i for i, who in enumerate(self.setup.stakeholders)}
+        return Verdict(
+            case=self.case,
+            spec=self.setup.digest,
+            seed=self.setup.seed,
+            protocol=self.setup.protocol.label,
+            agenda=self.agenda,
+            votes=votes,
+            decision=decision,
+            results=tuple(evaluate(self.setup.evaluators, evidence)),
+            rounds=rounds,
+            stopped=stopped,
+            warnings=self.warnings(votes),
+            calls=tuple(sorted(calls, key=lambda c: (c.round, order[c.stakeholder], c.attempt))),
+        )
+
+
+def _reasons(silent: Sequence[Vote]) -> str:
+    """Return who abstained and why, in words."""
+    texts = [
+        f"{v.stakeholder} abstained ({v.said.code}: {v.said.detail})"
+        for v in silent
+        if isinstance(v.said, Abstention)
+    ]
+    return "; ".join(texts)
+
+
+def run(setup: Setup, case: Case) -> Verdict:
+    """Decide one case without LangGraph; the same verdict as the graph gives.
+
+    Raises:
+        DecisionError: no decision came about; the message says why.
+    """
+    session = Session(setup, case)
+    calls: list[Call] = []
+    history, move = session.turn(History(setup.stakeholders))
+    agents = {agent.id: agent for agent in setup.agents}
+    while isinstance(move, Ask):
+        round = len(history.rounds) + 1
+        votes = []
+        for who in move.who:
+            brief = session.brief(who, round, move)
+            votes.append(agents[who].policy.propose(brief))
+            calls += brief.calls
+        history = replace(history, rounds=(*history.rounds, tuple(votes)))
+        history, move = session.turn(history)
+    return session.verdict(history, move.reason if isinstance(move, Stop) else "", calls)
+
+
+def compare(setup: Setup, verdict: Verdict, rules: Sequence[Rule]) -> tuple[Verdict, ...]:
+    """Put the last round's votes through other rules: one verdict per rule, nobody is asked again.
+
+    Raises:
+        SpecError: the verdict was not made by a council with these stakeholders.
+    """
+    votes = verdict.last_votes()
+    if {v.stakeholder for v in votes} != set(setup.stakeholders):
+        raise SpecError(
+            f"the verdict's votes are of {sorted(v.stakeholder for v in votes)}, "
+            f"not of {sorted(setup.stakeholders)}"
+        )
+    verdicts = []
+    for rule in rules:
+        session = Session(replace(setup, rule=rule, seed=verdict.seed), verdict.case)
+        history = History(setup.stakeholders, (votes,), (session.settle(votes, rule),))
+        verdicts.append(
+            session.verdict(history, verdict.stopped).model_copy(
+                update={"votes": verdict.votes, "rounds": verdict.rounds}
+            )
+        )
+    return tuple(verdicts)

@@ -1,0 +1,1 @@
+"""Evaluators of individual and collective outcomes."""

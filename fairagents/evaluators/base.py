@@ -1,0 +1,186 @@
+"""What an evaluator reads and returns."""
+
+from __future__ import annotations
+
+import abc
+import functools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+
+from fairagents.ballot import Agenda, Approvals, Profile, Ranking, Ratings, Vote
+from fairagents.decision import Decision, Result
+from fairagents.errors import Failure, guard
+from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.spec import Floats, Ints
+from fairagents.worth import Setting
+
+Direction = Literal["up", "down", "target", "none"]
+
+
+class Evidence:
+    """Everything about one decision that an evaluator may read.
+
+    Args:
+        setting: the case with everybody's worth.
+        agenda: what was voted on.
+        votes: all votes of all rounds.
+        decision: what was decided.
+        rounds: the number of rounds held.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        agenda: Agenda,
+        votes: Sequence[Vote],
+        decision: Decision,
+        rounds: int = 1,
+    ) -> None:
+        self.setting, self.agenda, self.votes = setting, agenda, tuple(votes)
+        self.decision, self.rounds = decision, rounds
+        self.ids = tuple(s.id for s in setting.stakeholders)
+
+    @functools.cached_property
+    def worths(self) -> Floats:
+        """Worth of the outcome for each stakeholder, shape (n,)."""
+        return self.setting.of(self.decision.outcome)
+
+    @functools.cached_property
+    def regret(self) -> Floats:
+        """Range-normalised regret of each, shape (n,); NaN where nothing is at stake."""
+        return self.setting.regret(self.worths)
+
+    @functools.cached_property
+    def rows(self) -> Ints:
+        """Positions of the agenda's ids in the pool."""
+        index = self.setting.pool.index
+        return np.array([index[one] for one in self.agenda.ids])
+
+    @functools.cached_property
+    def items(self) -> Floats:
+        """Worth of each alternative on the agenda, shape (n, m)."""
+        return self.setting.items[:, self.rows]
+
+    def last(self) -> Mapping[str, Vote]:
+        """Return the votes of the last round by stakeholder."""
+        return {v.stakeholder: v for v in self.votes if v.round == self.rounds}
+
+    def ranks(self) -> Mapping[str, Ints]:
+        """Return, for each stakeholder with a ballot in the last round, tiers on the agenda."""
+        said = {
+            name: vote.said
+            for name, vote in self.last().items()
+            if isinstance(vote.said, Ranking | Ratings | Approvals)
+        }
+        if not said:
+            return {}
+        profile = Profile.from_said(list(said.values()), self.agenda.ids)
+        return dict(zip(said, profile.ranks, strict=True))
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The same for b decisions at once, as the vectorised engine holds them.
+
+    Attributes:
+        ids: the n stakeholders.
+        worths: shape (b, n).
+        regret: shape (b, n), NaN where nothing is at stake.
+        items: worth of each alternative, shape (b, n, m).
+        said: the ratings said, shape (b, n, m).
+        size: the slate's size.
+    """
+
+    ids: tuple[str, ...]
+    worths: Floats
+    regret: Floats
+    items: Floats
+    said: Floats
+    size: int
+
+
+Columns = Mapping[tuple[str, str], Floats]
+
+
+class Evaluator(Plugin, abc.ABC):
+    """Measures one decision. A subclass gives `measure`; `batch` where vectorising pays.
+
+    The class attributes describe the measure for lists and reports.
+    """
+
+    direction: ClassVar[Direction] = "up"
+    bounds: ClassVar[tuple[float | None, float | None]] = (0.0, 1.0)
+    formula: ClassVar[str] = ""
+    source: ClassVar[str] = ""
+
+    @abc.abstractmethod
+    def measure(self, evidence: Evidence) -> tuple[Result, ...]:
+        """Return the results."""
+
+    def batch(self, batch: Batch) -> Columns | None:
+        """Return (measure, subject) -> values (b,), NaN where `measure` gives None; None: can't."""
+        return None
+
+    def result(
+        self,
+        subject: str,
+        value: float | None,
+        *,
+        n: int,
+        reason: str = "",
+        status: Literal["ok", "undefined", "degenerate"] | None = None,
+    ) -> Result:
+        """Return a result of this measure; None or NaN is undefined and needs a reason."""
+        # Beyond 12 digits the order of summation shows, and that is no part of the result.
+        number = None if value is None or math.isnan(value) else round(float(value), 12)
+        return Result(
+            measure=self.name,
+            subject=subject,
+            value=number,
+            status=status or ("undefined" if number is None else "ok"),
+            reason=reason,
+            n=n,
+            direction=self.direction,
+            range=self.bounds,
+            conventions=tuple((key, str(value)) for key, value in self),
+        )
+
+
+EVALUATORS = Plugins[Evaluator](
+    "evaluator",
+    {
+        "satisfaction": "fairagents.evaluators.individual:Satisfaction",
+        "regret": "fairagents.evaluators.individual:Regret",
+        "alignment": "fairagents.evaluators.individual:Alignment",
+        "worst_off": "fairagents.evaluators.collective:WorstOff",
+        "gini": "fairagents.evaluators.collective:Gini",
+    },
+)
+
+EvaluatorRef = Annotated[
+    Evaluator,
+    BeforeValidator(EVALUATORS.build),
+    PlainSerializer(EVALUATORS.dump),
+    WithJsonSchema(REFERENCE_SCHEMA),
+]
+
+
+def evaluate(evaluators: Sequence[Evaluator], evidence: Evidence) -> Iterator[Result]:
+    """Run evaluators one after the other; a crash of one is a result with status "failed"."""
+    for evaluator in evaluators:
+        found = guard(evaluator.measure, evidence)
+        if isinstance(found, Failure):
+            yield Result(
+                measure=evaluator.name,
+                subject="collective",
+                value=None,
+                status="failed",
+                reason=f"{found.kind}: {found.message}",
+            )
+        else:
+            yield from found

@@ -1,0 +1,153 @@
+"""A study as data: a use case, its cases, policies, rules and measures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+
+from fairagents.agents.base import PolicyRef
+from fairagents.agents.scripted import Utility
+from fairagents.council import Council
+from fairagents.decision import Verdict
+from fairagents.errors import SpecError
+from fairagents.evaluators.base import EvaluatorRef
+from fairagents.protocols.base import OneShot, ProtocolRef
+from fairagents.record import Many, Record
+from fairagents.rules.base import RuleRef
+from fairagents.usecase import UseCase
+from fairagents.worth import Cut
+
+
+class Experiment(Record):
+    """A use case, its cases, a policy per stakeholder, rules and evaluators.
+
+    Votes are cast once per case and seed and go through every rule, so rules are compared on the
+    same ballots.
+
+    Attributes:
+        usecase: name of a use case.
+        rules: rules to put the ballots through, at least one.
+        policy: the policy of every stakeholder that `policies` does not name.
+        policies: policy per stakeholder id.
+        evaluators: what is measured; empty means the default set.
+        protocol: who is asked when.
+        limit: only the first so many cases; None means all.
+        seeds: one run of every case per seed.
+        cut: how agendas are cut.
+        quorum: the least number of valid ballots.
+        on_abstain: what happens when an agent gives no valid answer.
+        max_calls: the most model calls per decision.
+        deadline: seconds per decision.
+
+    >>> text = 'usecase = "tourism"\\nrules = ["borda", { nash = { disagreement = 0.1 } }]'
+    >>> [rule.label for rule in Experiment.from_toml(text).rules]
+    ['borda', 'nash(disagreement=0.1)']
+    """
+
+    usecase: str
+    rules: Many[RuleRef] = Field(min_length=1)
+    policy: PolicyRef = Field(default_factory=Utility)
+    policies: dict[str, PolicyRef] = {}
+    evaluators: Many[EvaluatorRef] = ()
+    protocol: ProtocolRef = Field(default_factory=OneShot)
+    limit: int | None = Field(default=None, ge=1)
+    seeds: Many[int] = (0,)
+    cut: Cut = Field(default_factory=Cut)
+    quorum: int = 1
+    on_abstain: Literal["without", "twin", "error"] = "without"
+    max_calls: int | None = None
+    deadline: float | None = None
+
+    @classmethod
+    def load(cls, path: str | Path) -> Experiment:
+        """Read a TOML file; every mistake in it is named in one `SpecError`."""
+        path = Path(path)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except OSError as error:
+            raise SpecError(f"can't read experiment {str(path)!r}: {error.strerror}") from None
+        return cls.from_toml(text, path.name)
+
+    def council(self, seed: int = 0) -> Council:
+        """Return the council that votes, under the first rule.
+
+        Raises:
+            SpecError: the use case, a stakeholder or a column does not exist.
+        """
+        settings: dict[str, Any] = {"evaluators": self.evaluators} if self.evaluators else {}
+        return Council(
+            UseCase.load(self.usecase),
+            policies=self.policies,
+            default=self.policy,
+            rule=self.rules[0],
+            protocol=self.protocol,
+            cut=self.cut,
+            seed=seed,
+            quorum=self.quorum,
+            on_abstain=self.on_abstain,
+            max_calls=self.max_calls,
+            deadline=self.deadline,
+            **settings,
+        )
+
+    def verdicts(self, progress: Callable[[int, int], None] | None = None) -> Iterator[Verdict]:
+        """Yield one verdict per seed, case and rule, in that order.
+
+        Args:
+            progress: told how many cases are done, of how many.
+        """
+        cases = UseCase.load(self.usecase).cases()[: self.limit]
+        done, total = 0, len(cases) * len(self.seeds)
+        for seed in self.seeds:
+            council = self.council(seed)
+            for case in cases:
+                verdict = council.run(case) if council.setup.scripted else council.decide(case)
+                yield verdict
+                yield from council.compare(verdict, self.rules[1:])
+                done += 1
+                if progress:
+                    progress(done, total)
+
+    def run(
+        self, path: str | Path, progress: Callable[[int, int], None] | None = None
+    ) -> Path:
+        """Run the study and write one JSON line per seed, case and rule.
+
+        The file appears under its name only when it is whole; equal experiments give equal bytes.
+        """
+        path = Path(path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        with part.open("w", encoding="utf-8") as file:
+            for verdict in self.verdicts(progress):
+                file.write(json.dumps(line(verdict), sort_keys=True, ensure_ascii=False) + "\n")
+        part.replace(path)
+        return path
+
+
+def line(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as one flat record of results."""
+    return {
+        "case": verdict.case.id,
+        "seed": verdict.seed,
+        "rule": verdict.decision.rule,
+        "protocol": verdict.protocol,
+        "spec": verdict.spec,
+        "outcome": list(verdict.decision.outcome.ids),
+        "ties": [list(tier) for tier in verdict.decision.ties],
+        "votes": {
+            v.stakeholder: {"status": v.status, "codes": list(v.codes)}
+            for v in verdict.last_votes()
+        },
+        "results": {
+            f"{r.measure}/{r.subject}": {
+                "value": r.value, "status": r.status, "reason": r.reason, "n": r.n,
+            }
+            for r in verdict.results
+        },
+        "warnings": list(verdict.warnings),
+    }

@@ -1,0 +1,120 @@
+"""Why an alternative is in the outcome: the ballots that carried it, and what it displaced."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fairagents.ballot import Profile
+from fairagents.decision import Verdict
+from fairagents.engine import Session, Setup
+from fairagents.errors import InfeasibleError, SpecError, did_you_mean
+from fairagents.feasible import Feasible
+from fairagents.record import Record
+from fairagents.seeds import derive
+from fairagents.task import Include
+
+
+class Reason(Record):
+    """One alternative's way into the outcome, or past it.
+
+    Attributes:
+        id: the alternative.
+        position: its place in the outcome, None when it is not in.
+        place: its place in the rule's own order, 1 is best; those tied share the better one.
+        rival: in the outcome, the alternative that enters when this one is struck from the
+            agenda and the same ballots are counted again: what it displaced. Not in the outcome,
+            the last one that is.
+        carried: (stakeholder, place of this one, place of the rival) for each ballot that puts it
+            above the rival.
+        against: the same for each ballot that puts it below.
+    """
+
+    id: str
+    position: int | None
+    place: int
+    rival: str | None
+    carried: tuple[tuple[str, int, int], ...]
+    against: tuple[tuple[str, int, int], ...]
+
+    def sentence(self) -> str:
+        """Return the reason in words."""
+        if self.rival is None:
+            return "nothing could take its place within the limits"
+        verb = "ahead of" if self.position else "behind"
+        sides = self.carried if self.position else self.against
+        ballots = ", ".join(f"{who} ({own} to {other})" for who, own, other in sides)
+        return f"{verb} {self.rival} on: {ballots or 'no ballot'}"
+
+
+def reasons(setup: Setup, verdict: Verdict) -> tuple[Reason, ...]:
+    """Return one reason per alternative of the outcome, in its order."""
+    session = Session(setup, verdict.case)
+    profile = session.profile(verdict.last_votes())
+    return tuple(
+        _reason(session, verdict, profile, one, i)
+        for i, one in enumerate(verdict.decision.outcome.ids, 1)
+    )
+
+
+def why(setup: Setup, verdict: Verdict, id: str) -> Reason:
+    """Return the reason for one alternative, whether it is in the outcome or not.
+
+    Raises:
+        SpecError: it was not on the agenda; it says why, as far as that is known.
+    """
+    session = Session(setup, verdict.case)
+    if id not in verdict.agenda.ids:
+        if id not in setup.catalogue.index:
+            known = setup.catalogue.ids
+            raise SpecError(f"{id!r} is not in the catalogue; {did_you_mean(id, known)}")
+        allowed = session.setting.pool.index.get(id)
+        if allowed is None or not session.setting.feasible.allowed[allowed]:
+            raise SpecError(f"{id!r} is excluded by the request or the task")
+        raise SpecError(
+            f"{id!r} was not on the agenda of {len(verdict.agenda.ids)}: it is among nobody's "
+            "best and was not in the sample"
+        )
+    ids = verdict.decision.outcome.ids
+    position = ids.index(id) + 1 if id in ids else None
+    return _reason(session, verdict, session.profile(verdict.last_votes()), id, position)
+
+
+def _reason(
+    session: Session, verdict: Verdict, profile: Profile, id: str, position: int | None
+) -> Reason:
+    rival = _displaced(session, verdict, profile, id) if position else verdict.decision.outcome.ids[-1]
+    places = [] if rival is None else [
+        (voter, profile.place(v, id), profile.place(v, rival))
+        for v, voter in enumerate(profile.voters)
+    ]
+    above = [tier for tier in verdict.decision.tiers]
+    place = 1
+    for tier in above:
+        if id in tier:
+            break
+        place += len(tier)
+    return Reason(
+        id=id,
+        position=position,
+        place=place,
+        rival=rival,
+        carried=tuple(p for p in places if p[1] < p[2]),
+        against=tuple(p for p in places if p[1] > p[2]),
+    )
+
+
+def _displaced(session: Session, verdict: Verdict, profile: Profile, id: str) -> str | None:
+    """Return what enters when an alternative is struck from the same ballots."""
+    task = verdict.case.task
+    if any(isinstance(limit, Include) and id in limit.ids for limit in task.limits):
+        return None
+    rest = np.array([i for i, one in enumerate(profile.ids) if one != id])
+    narrowed = profile.take(rest)
+    feasible = Feasible.of(task, session.setting.pool, ids=narrowed.ids)
+    seed = derive(verdict.seed, verdict.case.id, "ties", verdict.rounds)
+    try:
+        decision = session.setup.rule(narrowed, feasible, seed=seed)
+    except InfeasibleError:
+        return None
+    before = set(verdict.decision.outcome.ids)
+    return next((one for one in decision.outcome.ids if one not in before), None)

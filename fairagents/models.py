@@ -1,0 +1,394 @@
+"""The one door to language models: a reference such as `"ollama:llama3.2"` becomes a chat model.
+
+`check` is meant to run before the first case, `connect` once per model, `ask` or `aask` once per
+question. Nothing here reads the answer; `fairagents.agents.answers` does.
+
+LangChain is imported when a function needs it, never by importing this module.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+from fairagents._address import DEFAULT_URL, parse_ref, resolve_url
+from fairagents._gates import Gates
+from fairagents.errors import FairagentsError, ModelUnavailable, SpecError
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+    from langchain_core.messages import AIMessage
+    from langchain_ollama import ChatOllama
+
+__all__ = [
+    "DEFAULT_URL",
+    "Messages",
+    "Model",
+    "Reply",
+    "TransportError",
+    "aask",
+    "ask",
+    "check",
+    "connect",
+    "limit",
+    "parse_ref",
+    "resolve_url",
+]
+
+Messages = list[tuple[str, str]]
+
+
+class TransportError(FairagentsError):
+    """A question got no answer, though another try might.
+
+    Attributes:
+        code: `"timeout"` when time ran out, waiting for a turn included; else `"transport"`.
+    """
+
+    def __init__(self, message: str, code: Literal["transport", "timeout"] = "transport") -> None:
+        """Keep both in `args`, so the error survives pickling."""
+        super().__init__(message, code)
+        self.code = code
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a server has.
+
+    Attributes:
+        name: its name with the tag, as the server lists it.
+        digest: the hash of its weights and settings; record it with every result.
+        url: the server.
+    """
+
+    name: str
+    digest: str
+    url: str
+
+
+@dataclass(frozen=True)
+class Reply:
+    """One raw answer.
+
+    Attributes:
+        text: the content as it came; None when the model called a tool instead of answering.
+        done_reason: why the model stopped: `"stop"`, `"length"`, ...; None if it never said.
+        tokens_in: tokens of the prompt as counted by the server, 0 if not counted.
+        tokens_out: tokens of the answer as counted by the server, 0 if not counted.
+        seconds: wall time of the answer, without the wait for a turn.
+        model: the model's name as the answer gives it.
+    """
+
+    text: str | None
+    done_reason: str | None
+    tokens_in: int
+    tokens_out: int
+    seconds: float
+    model: str
+
+
+def _client_options(url: str, timeout: float) -> dict[str, Any]:
+    """Return settings for Ollama's HTTP clients.
+
+    No connection is kept open between questions. A kept one belongs to the event loop that opened
+    it, so the second `asyncio.run` with the same model would fail with "Event loop is closed".
+    """
+    import httpx
+
+    options: dict[str, Any] = {
+        "timeout": timeout,
+        "limits": httpx.Limits(max_keepalive_connections=0),
+    }
+    if url.startswith("http://"):
+        # Loading certificates takes .2 s. Without them no redirect may lead to https.
+        options |= {"verify": False, "follow_redirects": False}
+    if urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost"):
+        options["trust_env"] = False  # no proxy can reach this machine's own loopback
+    return options
+
+
+def check(ref: str, url: str | None = None) -> Model:
+    """Make sure that a server answers and has the model; waits at most 5 seconds.
+
+    Args:
+        ref: the model, say `"ollama:llama3.2"`.
+        url: the server; see `resolve_url`.
+
+    Raises:
+        ModelUnavailable: if no server answers or the model is not there; one line, what to do.
+        SpecError: if the reference or the address is wrong.
+    """
+    import httpx
+    import ollama
+
+    _, name = parse_ref(ref)
+    url = resolve_url(url)
+    client = ollama.Client(host=url, **_client_options(url, 5.0))
+    try:
+        listed = client.list().models
+    except (ConnectionError, httpx.HTTPError):
+        raise ModelUnavailable(
+            f"no Ollama server answers at {url}: start it with `ollama serve`, "
+            f"then `ollama pull {name}`"
+        ) from None
+    except (ollama.ResponseError, ValueError) as error:
+        raise ModelUnavailable(
+            f"what answers at {url} is no Ollama server ({_line(error)}): correct the address"
+        ) from None
+    digests = {str(model.model): model.digest or "" for model in listed}
+    full = name if ":" in name.rpartition("/")[2] else f"{name}:latest"
+    if full not in digests:
+        there = ", ".join(sorted(digests)[:20]) or "none"
+        raise ModelUnavailable(
+            f"the server at {url} has no model {name!r}: run `ollama pull {name}`; "
+            f"models that are there: {there}"
+        )
+    return Model(full, digests[full], url)
+
+
+def connect(
+    ref: str,
+    *,
+    url: str | None = None,
+    timeout: float = 120.0,
+    temperature: float = 0.0,
+    num_ctx: int = 4096,
+    num_predict: int = 1024,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    repeat_penalty: float | None = None,
+    num_thread: int | None = None,
+    keep_alive: str | int | None = None,
+) -> BaseChatModel:
+    """Return a chat model; sends nothing, so a server that is down shows only in `check` or `ask`.
+
+    One object serves any number of threads, questions, seeds and event loops. A `ChatOllama` you
+    build yourself keeps connections open and works in one event loop only ("Event loop is closed"
+    in the second `asyncio.run`): give it `client_kwargs={"limits":
+    httpx.Limits(max_keepalive_connections=0)}`, or build one per loop.
+
+    Args:
+        ref: the model, say `"ollama:llama3.2"`.
+        url: the server; see `resolve_url`.
+        timeout: seconds for one question, waiting for a turn included.
+        temperature: 0 for the likeliest answer; larger is more varied.
+        num_ctx: tokens of prompt and answer together. Ollama cuts off longer prompts silently.
+        num_predict: most tokens of one answer; an answer cut there has done_reason `"length"`.
+        top_k: draw from this many likeliest tokens; None leaves it to the model's own settings,
+            as for all that follow.
+        top_p: draw from the likeliest tokens that hold this share of probability.
+        repeat_penalty: more than 1 discourages repetition.
+        num_thread: threads the server uses.
+        keep_alive: how long the server keeps the model loaded, say `"10m"` or seconds.
+
+    Raises:
+        SpecError: if the reference, the address or a number is wrong.
+    """
+    _, name = parse_ref(ref)
+    url = resolve_url(url)
+    for label, value, least in (
+        ("timeout", timeout, 1e-3),
+        ("temperature", temperature, 0),
+        ("num_ctx", num_ctx, 1),
+        ("num_predict", num_predict, 1),
+    ):
+        if not (math.isfinite(value) and value >= least):
+            raise SpecError(f"{label} {value!r} of model {ref!r} must be at least {least:g}")
+    from langchain_ollama import ChatOllama
+
+    return ChatOllama(
+        model=name,
+        base_url=url,
+        client_kwargs=_client_options(url, timeout),
+        # Of a thinking model that thinks, a schema leaves the content empty.
+        reasoning=False,
+        # LangChain's cache cannot tell two models, seeds or temperatures apart.
+        cache=False,
+        temperature=temperature,
+        num_ctx=num_ctx,
+        num_predict=num_predict,
+        top_k=top_k,
+        top_p=top_p,
+        repeat_penalty=repeat_penalty,
+        num_thread=num_thread,
+        keep_alive=keep_alive,
+    )
+
+
+# The one state of this module: how much a server bears is a fact about the server, whichever
+# object asks it.
+_gates = Gates()
+
+
+def limit(url: str | None = None, n: int = 2) -> None:
+    """Set how many questions a server is asked at once by this process; 2 unless set.
+
+    Threads share one limit, and the tasks of each event loop share one. Questions under way keep
+    the limit they started with.
+
+    Args:
+        url: the server; see `resolve_url`.
+        n: at least 1. Ollama itself queues what goes beyond its `OLLAMA_NUM_PARALLEL`.
+
+    Raises:
+        SpecError: if the address is malformed or `n` is below 1.
+    """
+    if n < 1:
+        raise SpecError(f"n {n!r} must be at least 1")
+    _gates.resize(resolve_url(url), n)
+
+
+def ask(chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed: int) -> Reply:
+    """Ask a model one question and return its raw answer.
+
+    A `ChatOllama` is sent the schema as `format`, and the seed. Any other LangChain chat model is
+    invoked as it is, without schema, seed, limit or time-out of ours; its done_reason is taken
+    from the metadata (`done_reason`, `finish_reason` or `stop_reason`), and is `"stop"` where
+    there is none; its errors come through unchanged.
+
+    Args:
+        chat: the model; see `connect`.
+        messages: (role, text) pairs with the roles `"system"`, `"human"` and `"ai"`.
+        schema: JSON schema of the answer.
+        seed: what the server draws from; the same question and seed give the same answer on one
+            machine, one version and one model digest, if the prompt fits into `num_ctx`.
+
+    Raises:
+        TransportError: `"timeout"` if time ran out (a silent server is given up at the latest
+            after twice the model's `timeout`), `"transport"` if the connection failed or broke,
+            the server failed, or it only loaded the model.
+        ModelUnavailable: if the server does not have the model or refuses the request.
+
+    >>> from fairagents.testing import FakeOllama
+    >>> with FakeOllama(script=['{"approved": ["a"]}']) as server:
+    ...     chat = connect("ollama:fake", url=server.url)
+    ...     ask(chat, [("human", "a or b?")], schema={"type": "object"}, seed=1).text
+    '{"approved": ["a"]}'
+    """
+    given, url, budget = _prepare(chat, seed)
+    if given is None:
+        started = time.monotonic()
+        return _foreign(chat, chat.invoke(list(messages)), started)
+    end = time.monotonic() + (math.inf if budget is None else budget)
+    gate = _gates.thread(url)
+    if not gate.acquire(timeout=budget):
+        raise _late(url, budget)
+    try:
+        started = time.monotonic()
+        total: AIMessage | None = None
+        with _mapped(url, budget):
+            # Streamed, for the client's own time-out starts afresh with every token.
+            for chunk in given.bind(format=schema).stream(list(messages)):
+                total = chunk if total is None else total + chunk  # type: ignore[assignment]
+                if time.monotonic() > end:
+                    raise _late(url, budget)
+            if total is None:
+                raise ValueError("an empty stream")
+            return _reply(total, total.response_metadata.get("done_reason"), given.model, started)
+    finally:
+        gate.release()
+
+
+async def aask(
+    chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed: int
+) -> Reply:
+    """Ask a model one question from a coroutine; as `ask`, but the time-out is exact.
+
+    A model from `connect` may be used in any number of event loops, one after the other or at
+    once.
+    """
+    given, url, budget = _prepare(chat, seed)
+    if given is None:
+        started = time.monotonic()
+        return _foreign(chat, await chat.ainvoke(list(messages)), started)
+    with _mapped(url, budget):
+        async with asyncio.timeout(budget), _gates.task(url):
+            started = time.monotonic()
+            message = await given.bind(format=schema).ainvoke(list(messages))
+            reason = message.response_metadata.get("done_reason")
+            return _reply(message, reason, given.model, started)
+
+
+def _prepare(chat: BaseChatModel, seed: int) -> tuple[ChatOllama | None, str, float | None]:
+    """Return the model with the seed set, its server and seconds per question.
+
+    None stands for a model that is not Ollama's.
+    """
+    from langchain_ollama import ChatOllama
+
+    if not isinstance(chat, ChatOllama):
+        return None, type(chat).__name__, None
+    # A copy shares the HTTP clients; `invoke(seed=)` is refused and `bind(options=)` would
+    # replace every other option.
+    given = chat.model_copy(update={"seed": seed, "cache": False})
+    timeout = (chat.client_kwargs or {}).get("timeout")
+    budget = float(timeout) if isinstance(timeout, int | float) else None
+    return given, resolve_url(chat.base_url), budget
+
+
+@contextlib.contextmanager
+def _mapped(url: str, budget: float | None) -> Iterator[None]:
+    """Turn what Ollama's client raises into errors of this package."""
+    import httpx
+    import ollama
+
+    try:
+        yield
+    except (httpx.TimeoutException, TimeoutError):
+        raise _late(url, budget) from None
+    except ollama.ResponseError as error:
+        status, words = error.status_code, _line(error)
+        if status == 404:
+            raise ModelUnavailable(
+                f"{url} says: {words}; see `ollama list`, then `ollama pull` the model"
+            ) from error
+        if 300 <= status < 500 and status not in (408, 425, 429):
+            raise ModelUnavailable(f"{url} refuses the request: {words}") from error
+        raise TransportError(f"{url} failed: {words}") from error
+    except (httpx.HTTPError, ConnectionError) as error:
+        raise TransportError(f"{url} gave no answer: {_line(error)}") from error
+    except ValueError as error:
+        # A stream that is empty (the model was only loaded) or not in Ollama's format.
+        raise TransportError(f"{url} sent no usable answer: {_line(error)}") from error
+
+
+def _late(url: str, budget: float | None) -> TransportError:
+    allowed = "" if budget is None else f" within {budget:g} s, the wait for a turn included"
+    return TransportError(f"{url} gave no answer{allowed}", "timeout")
+
+
+def _line(error: Exception) -> str:
+    """Return an error in one line of at most 200 characters."""
+    text = " ".join(str(error).split()) or type(error).__name__
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
+
+def _foreign(chat: BaseChatModel, message: AIMessage, started: float) -> Reply:
+    """Turn a message of a model that is not Ollama's into a reply."""
+    keys = ("done_reason", "finish_reason", "stop_reason")
+    reason = next((r for key in keys if (r := message.response_metadata.get(key))), "stop")
+    if str(reason).casefold() in ("end_turn", "stop_sequence", "stop"):
+        reason = "stop"
+    return _reply(message, reason, getattr(chat, "model", type(chat).__name__), started)
+
+
+def _reply(message: AIMessage, reason: object, name: object, started: float) -> Reply:
+    text = str(message.text)
+    usage = message.usage_metadata
+    return Reply(
+        text=None if not text and message.tool_calls else text,
+        done_reason=None if reason is None else str(reason),
+        tokens_in=usage["input_tokens"] if usage else 0,
+        tokens_out=usage["output_tokens"] if usage else 0,
+        seconds=time.monotonic() - started,
+        model=str(message.response_metadata.get("model_name") or name),
+    )

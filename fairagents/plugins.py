@@ -1,0 +1,135 @@
+"""Plug-ins: frozen records with one method, found by name in a table, an entry point or a module.
+
+In Python you pass objects. Names exist only in TOML and on the command line, where a plug-in is
+written `"nash"` or `{ nash = { floor = 0.1 } }`; that is the whole grammar.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, ClassVar, Generic, TypeVar
+
+from fairagents.errors import SpecError, did_you_mean
+from fairagents.record import Record
+
+
+REFERENCE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "maxProperties": 1}]}
+"""JSON Schema of a reference to a plug-in."""
+
+
+class Plugin(Record):
+    """A frozen record with one method; its fields are its parameters.
+
+    Identity is name *and* fields: two plug-ins of one class with other fields are two things.
+    """
+
+    name: ClassVar[str] = ""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        """Give a class without a name of its own the snake_case form of its class name."""
+        super().__pydantic_init_subclass__(**kwargs)
+        if "name" not in cls.__dict__:
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    def label(self) -> str:
+        """The name with the fields that differ from their defaults, say `"nash(floor=0.1)"`."""
+        given = [
+            f"{key}={value!r}"
+            for key, value in self
+            if value != type(self).model_fields[key].default
+        ]
+        return f"{self.name}({', '.join(given)})" if given else self.name
+
+
+P = TypeVar("P", bound=Plugin)
+
+
+class Plugins(Generic[P]):
+    """All plug-ins of one kind, by name; nothing is imported before it is asked for.
+
+    A name is looked up in the built-in table, then among the entry points of the group
+    `fairagents.<kind>s`, then as `module:attribute`.
+
+    Args:
+        kind: a singular noun for messages and the entry-point group.
+        builtin: name -> `"module:Class"`.
+        plural: the group's last word when it is not `kind + "s"`.
+    """
+
+    def __init__(self, kind: str, builtin: Mapping[str, str], plural: str = "") -> None:
+        self.kind = kind
+        self.group = f"fairagents.{plural or kind + 's'}"
+        self._builtin = dict(builtin)
+
+    @functools.cached_property
+    def _found(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in entry_points(group=self.group)}
+
+    def names(self) -> list[str]:
+        """Return all names, built-in ones first in their own order."""
+        return [*self._builtin, *(n for n in sorted(self._found) if n not in self._builtin)]
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over all names."""
+        return iter(self.names())
+
+    def get(self, name: str) -> Any:
+        """Return the class (or ready object) of that name.
+
+        Raises:
+            SpecError: no such name; it says which one is close.
+        """
+        target = self._builtin.get(name)
+        if target is None and name in self._found:
+            target = self._found[name].value
+        if target is None and re.fullmatch(r"[\w.]+:\w+", name):
+            target = name
+        if target is None:
+            raise SpecError(f"no {self.kind} {name!r}; {did_you_mean(name, self.names())}")
+        module, _, attribute = target.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except (ImportError, AttributeError) as error:
+            raise SpecError(f"{self.kind} {name!r} can't be loaded: {error}") from error
+
+    def build(self, ref: object) -> P:
+        """Return the plug-in that a reference names.
+
+        Args:
+            ref: a plug-in (returned as it is), a name, or `{name: {field: value}}`.
+
+        Raises:
+            SpecError: no such name, or its fields are wrong.
+        """
+        if isinstance(ref, Plugin):
+            return ref  # type: ignore[return-value]
+        if isinstance(ref, str):
+            ref = {ref: {}}
+        if not isinstance(ref, Mapping) or len(ref) != 1:
+            raise SpecError(
+                f"a {self.kind} is written 'name' or {{name = {{field = value}}}}, not {ref!r}"
+            )
+        ((name, fields),) = ref.items()
+        found = self.get(str(name))
+        if isinstance(found, type) and issubclass(found, Plugin):
+            if not isinstance(fields, Mapping):
+                raise SpecError(f"{self.kind} {name!r} takes a table of fields, not {fields!r}")
+            return found.from_data(dict(fields), f"{self.kind} {name!r}")  # type: ignore[return-value]
+        raise SpecError(f"{name!r} is no {self.kind} class but {found!r}")
+
+    def dump(self, plugin: Plugin) -> str | dict[str, Any]:
+        """Return the reference that `build` turns back into an equal plug-in."""
+        cls = type(plugin)
+        known = self._builtin.get(plugin.name) or (
+            self._found[plugin.name].value if plugin.name in self._found else None
+        )
+        path = f"{cls.__module__}:{cls.__qualname__}"
+        name = plugin.name if known == path else path
+        fields = plugin.to_data()
+        return {name: fields} if fields else name

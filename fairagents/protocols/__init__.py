@@ -1,0 +1,1 @@
+"""Protocols: who is asked when, and when to stop."""

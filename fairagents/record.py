@@ -1,0 +1,154 @@
+"""The base of everything declared or recorded: frozen, strict, JSON and TOML round trip."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping
+from typing import Annotated, Any, Self, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError
+
+from fairagents.errors import SpecError, did_you_mean
+
+T = TypeVar("T")
+
+
+def _tuple_of_list(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]
+"""A tuple field that also takes a list; sets are refused, for they have no order."""
+
+Pair = Annotated[tuple[T, T], Strict(False)]
+"""A field of two values, written as a tuple or a list."""
+
+
+class Record(BaseModel):
+    """A frozen, strict model whose mistakes are one clear `SpecError`.
+
+    Unknown fields are errors, numbers are not made from strings, and `from_toml(r.to_toml())`
+    as well as `from_json(r.to_json())` give back an equal record.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    def __init__(self, /, **data: Any) -> None:
+        try:
+            super().__init__(**data)
+        except ValidationError as error:
+            raise SpecError(explain(error, type(self))) from None
+
+    # Nested records are then checked by the outermost one, so that its error names the whole path.
+    __init__.__pydantic_base_init__ = True  # type: ignore[attr-defined]
+
+    @classmethod
+    def from_data(cls, data: object, where: str = "") -> Self:
+        """Build a record from plain JSON-like data.
+
+        Args:
+            data: what `json.loads` or `tomllib.loads` returned.
+            where: a file or place that the error names.
+
+        Raises:
+            SpecError: every mistake in the data, each with its path.
+        """
+        try:
+            return cls.model_validate_json(json.dumps(data))
+        except ValidationError as error:
+            raise SpecError(explain(error, cls, where)) from None
+
+    @classmethod
+    def from_json(cls, text: str | bytes, where: str = "") -> Self:
+        """Read a record from JSON text; errors as in `from_data`."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise SpecError(explain(error, cls, where)) from None
+
+    @classmethod
+    def from_toml(cls, text: str, where: str = "") -> Self:
+        """Read a record from TOML text; errors as in `from_data`."""
+        try:
+            data = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SpecError(f"{where or cls.__name__}: not valid TOML: {error}") from None
+        return cls.from_data(data, where)
+
+    def to_data(self) -> dict[str, Any]:
+        """Return plain JSON-like data without what equals its default."""
+        data: dict[str, Any] = json.loads(self.model_dump_json(exclude_defaults=True))
+        return data
+
+    def to_json(self) -> str:
+        """Return JSON text with sorted keys, without what equals its default."""
+        return json.dumps(self.to_data(), sort_keys=True, ensure_ascii=False)
+
+    def to_toml(self) -> str:
+        """Return TOML text without what equals its default."""
+        import tomli_w
+
+        return tomli_w.dumps(_without_none(self.to_data()))
+
+
+def _without_none(value: Any) -> Any:
+    """Drop absent keys: TOML has no null, and an absent key reads as the default."""
+    if isinstance(value, dict):
+        return {k: _without_none(v) for k, v in value.items() if v is not None}
+    return [_without_none(v) for v in value] if isinstance(value, list) else value
+
+
+def explain(error: ValidationError, model: type[BaseModel], where: str = "") -> str:
+    """Word a validation error in one line per mistake: place, what is wrong, what would be right.
+
+    Args:
+        error: what pydantic raised.
+        model: the model that was being built.
+        where: a file or place to name first.
+    """
+    lines = []
+    for item in error.errors(include_url=False):
+        path = ".".join(str(part) for part in item["loc"])
+        place = f"{model.__name__}.{path}" if path else model.__name__
+        message = item["msg"].removeprefix("Value error, ")
+        if item["type"] == "extra_forbidden":
+            fields = _fields_at(model, item["loc"][:-1])
+            message = f"no such field; {did_you_mean(str(item['loc'][-1]), fields)}"
+        elif item["type"] == "missing":
+            message = "is required"
+        elif not isinstance(item["input"], dict | list | tuple | BaseModel):
+            message = f"{message}, not {item['input']!r}"
+        lines.append(f"{where + ': ' if where else ''}{place}: {message}")
+    return "\n".join(lines)
+
+
+def _fields_at(model: type[BaseModel], path: tuple[int | str, ...]) -> list[str]:
+    """Return the field names of the (nested) model at a path, as far as annotations tell."""
+    found: type[BaseModel] = model
+    for part in path:
+        field = found.model_fields.get(part) if isinstance(part, str) else None
+        if field is None:
+            continue
+        for candidate in _models_in(field.annotation):
+            found = candidate
+            break
+    return list(found.model_fields)
+
+
+def _models_in(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return [annotation]
+    return [m for arg in getattr(annotation, "__args__", ()) for m in _models_in(arg)]
+
+
+def canonical(data: Mapping[str, Any] | list[Any]) -> bytes:
+    """Return the one byte string of plain data: sorted keys, no spaces, UTF-8, no NaN.
+
+    >>> canonical({"b": 1.0, "a": [True, None]})
+    b'{"a":[true,null],"b":1.0}'
+    """
+    text = json.dumps(
+        data, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode()

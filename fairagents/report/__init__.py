@@ -1,0 +1,1 @@
+"""Turns verdicts into what people read."""

@@ -1,0 +1,337 @@
+"""What the demo shows of one decision, as data: the terminal, JSON and CSV are three views of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from fairagents.agents.scripted import Utility
+from fairagents.ballot import Abstention
+from fairagents.case import Case
+from fairagents.council import Council
+from fairagents.decision import Verdict
+from fairagents.engine import run
+from fairagents.evaluators.collective import WorstOff
+from fairagents.explain import Reason, reasons, why
+from fairagents.record import Record
+from fairagents.rules.base import RULES
+from fairagents.seeds import derive
+from fairagents.usecase import UseCase
+from fairagents.worth import Setting, conflict
+
+RANDOM_SLATES = 200
+"""How many random feasible slates the baseline averages."""
+
+
+class Line(Record):
+    """One alternative of the slate.
+
+    Attributes:
+        facts: quantities by key, in their own units; None where unknown.
+        total: the rule's total, None where it has none.
+    """
+
+    position: int
+    id: str
+    facts: dict[str, float | None]
+    total: float | None
+    reason: Reason
+
+
+class Standing(Record):
+    """How one stakeholder comes off.
+
+    Attributes:
+        voice: its weight in the decision, 0 for one without a say.
+        worth: what the slate is worth to it; `ceiling` and `lowest` are the most and the least
+            that any feasible slate is worth to it.
+        attained: 1 - range-normalised regret, in [0, 1]; None where nothing is at stake.
+        random: what a random feasible slate attains on average.
+        vote: the status of its vote, with reason codes.
+    """
+
+    id: str
+    name: str
+    voice: float
+    worth: float
+    ceiling: float
+    lowest: float
+    attained: float | None
+    random: float | None
+    vote: str
+
+
+class RuleLine(Record):
+    """The same ballots under one rule."""
+
+    rule: str
+    worst_off: float | None
+    who: str
+    gini: float | None
+    attained: dict[str, float | None]
+    shared: int
+    enters: tuple[str, ...]
+
+
+class Variant(Record):
+    """The same request under other circumstances, decided by the scripted twins."""
+
+    label: str
+    worst_off: float | None
+    who: str
+    facts: dict[str, float | None]
+    chosen: bool
+
+
+class Weighting(Record):
+    """What changed weights make of the same ballots."""
+
+    weights: dict[str, float]
+    enters: tuple[str, ...]
+    leaves: tuple[str, ...]
+    change: dict[str, float]
+
+
+class Shown(Record):
+    """Everything the demo shows of one decision.
+
+    Attributes:
+        floor: the most that the search found any slate to attain for its worst-off stakeholder.
+        bound: what no slate can exceed (proved by a linear relaxation).
+        agreement: whether the case holds a conflict, as `Conflict.status`.
+    """
+
+    usecase: str
+    case: Case
+    rule: str
+    seed: int
+    model: str
+    lines: tuple[Line, ...]
+    standings: tuple[Standing, ...]
+    worst_off: float | None
+    worst_off_who: str
+    floor: float
+    bound: float
+    agreement: str
+    rules: tuple[RuleLine, ...]
+    variants: tuple[Variant, ...]
+    weighting: Weighting | None
+    why: Reason | None
+    ties: tuple[tuple[str, ...], ...]
+    agenda: int
+    candidates: int
+    warnings: tuple[str, ...]
+    units: dict[str, str]
+    labels: dict[str, str]
+    digits: dict[str, int]
+
+
+def show(
+    usecase: UseCase,
+    council: Council,
+    verdict: Verdict,
+    *,
+    base: Council | None = None,
+    why_id: str = "",
+    model: str = "",
+) -> Shown:
+    """Put together what the demo shows.
+
+    Args:
+        usecase: with everybody who has a stake, also those without a say.
+        council: the council that decided.
+        verdict: its verdict.
+        base: the council with the declared weights, where `council` has others.
+        why_id: an alternative to explain besides those in the slate.
+        model: the model that voted; "" for scripted agents.
+    """
+    setting = usecase.setting(verdict.case)
+    found = conflict(setting)
+    rules = council.compare(verdict, list(RULES))
+    worst, who = _worst(verdict)
+    return Shown(
+        usecase=usecase.name,
+        case=verdict.case,
+        rule=verdict.decision.rule,
+        seed=verdict.seed,
+        model=model,
+        lines=_lines(usecase, council, setting, verdict),
+        standings=_standings(usecase, council, setting, verdict),
+        worst_off=worst,
+        worst_off_who=who,
+        floor=found.floor,
+        bound=found.bound,
+        agreement=found.status,
+        rules=tuple(_rule_line(verdict, other) for other in rules),
+        variants=_variants(usecase, council, verdict),
+        weighting=_weighting(base, council, verdict) if base else None,
+        why=why(council.setup, verdict, why_id) if why_id else None,
+        ties=verdict.decision.ties,
+        agenda=len(verdict.agenda.ids),
+        candidates=int(setting.feasible.allowed.sum()),
+        warnings=verdict.warnings,
+        units={f.key: f.indicator.unit_in(setting.pool) for f in usecase.facts},
+        labels={f.key: f.label for f in usecase.facts},
+        digits={f.key: f.digits for f in usecase.facts},
+    )
+
+
+def _facts(usecase: UseCase, setting: Setting, rows: Sequence[int]) -> list[dict[str, float | None]]:
+    columns = {f.key: setting.pool.values(f.indicator)[list(rows)].tolist() for f in usecase.facts}
+    return [
+        {key: None if np.isnan(c[i]) else round(c[i], 3) for key, c in columns.items()}
+        for i in range(len(rows))
+    ]
+
+
+def _lines(
+    usecase: UseCase, council: Council, setting: Setting, verdict: Verdict
+) -> tuple[Line, ...]:
+    ids = verdict.decision.outcome.ids
+    totals = dict(verdict.decision.totals)
+    facts = _facts(usecase, setting, [setting.pool.index[one] for one in ids])
+    return tuple(
+        Line(position=i, id=one, facts=fact, total=totals.get(one), reason=reason)
+        for i, (one, fact, reason) in enumerate(
+            zip(ids, facts, reasons(council.setup, verdict), strict=True), 1
+        )
+    )
+
+
+def _standings(
+    usecase: UseCase, council: Council, setting: Setting, verdict: Verdict
+) -> tuple[Standing, ...]:
+    voices = {a.id: a.stakeholder.voice for a in council.setup.agents}
+    votes = {v.stakeholder: v for v in verdict.last_votes()}
+    worths = setting.of(verdict.decision.outcome)
+    attained = 1 - setting.regret(worths)
+    rng = np.random.default_rng(derive(verdict.seed, verdict.case.id, "random slates"))
+    drawn = [setting.feasible.random(rng) for _ in range(RANDOM_SLATES)]
+    random = np.mean([1 - setting.regret(setting.of(one)) for one in drawn], axis=0)
+    rows = zip(usecase.stakeholders, worths, setting.extremes, attained, random, strict=True)
+    standings = []
+    for stakeholder, worth, (low, high, _), share, chance in rows:
+        vote = votes.get(stakeholder.id)
+        status = "no say" if vote is None else " ".join((vote.status, *vote.codes))
+        if vote is not None and isinstance(vote.said, Abstention):
+            status = f"abstained: {vote.said.code}"
+        standings.append(
+            Standing(
+                id=stakeholder.id,
+                name=stakeholder.name,
+                voice=voices.get(stakeholder.id, 0.0),
+                worth=round(float(worth), 6),
+                ceiling=round(high, 6),
+                lowest=round(low, 6),
+                attained=_plain(share),
+                random=_plain(chance),
+                vote=status,
+            )
+        )
+    return tuple(standings)
+
+
+def _plain(value: float) -> float | None:
+    return None if np.isnan(value) else round(float(value), 6)
+
+
+def _worst(verdict: Verdict) -> tuple[float | None, str]:
+    result = verdict.result(WorstOff.name)
+    return result.value, result.reason
+
+
+def _attained(verdict: Verdict) -> dict[str, float | None]:
+    values = {r.subject: r for r in verdict.results if r.measure == "regret"}
+    return {
+        who: None if r.status == "degenerate" or r.value is None else round(1 - r.value, 6)
+        for who, r in values.items()
+    }
+
+
+def _rule_line(verdict: Verdict, other: Verdict) -> RuleLine:
+    mine, theirs = verdict.decision.outcome.ids, other.decision.outcome.ids
+    worst, who = _worst(other)
+    return RuleLine(
+        rule=other.decision.rule,
+        worst_off=worst,
+        who=who,
+        gini=other.value("gini"),
+        attained=_attained(other),
+        shared=len(set(mine) & set(theirs)),
+        enters=tuple(one for one in theirs if one not in mine),
+    )
+
+
+def _variants(usecase: UseCase, council: Council, verdict: Verdict) -> tuple[Variant, ...]:
+    """Decide the case's siblings by the scripted twins: no model is asked twelve times."""
+    if usecase.variants is None:
+        return ()
+    twins = [a.model_copy(update={"policy": Utility()}) for a in council.setup.agents]
+    setup = replace(council.setup, agents=tuple(twins))
+    found = []
+    for label, case in usecase.variants(verdict.case).items():
+        decided = run(setup, case)
+        setting = usecase.setting(case)
+        rows = [setting.pool.index[one] for one in decided.decision.outcome.ids]
+        facts = _facts(usecase, setting, rows)
+        means = {
+            f.key: _mean([fact[f.key] for fact in facts]) for f in usecase.facts
+        }
+        worst, who = _worst(decided)
+        found.append(
+            Variant(label=label, worst_off=worst, who=who, facts=means, chosen=case == verdict.case)
+        )
+    return tuple(found)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return round(sum(known) / len(known), 3) if known else None
+
+
+def _weighting(base: Council, council: Council, verdict: Verdict) -> Weighting:
+    (before,) = base.compare(verdict, [base.setup.rule])
+    mine, theirs = verdict.decision.outcome.ids, before.decision.outcome.ids
+    now, then = _attained(verdict), _attained(before)
+    declared = {a.id: a.stakeholder.voice for a in base.setup.agents}
+    return Weighting(
+        weights={
+            a.id: a.stakeholder.voice
+            for a in council.setup.agents
+            if a.stakeholder.voice != declared[a.id]
+        },
+        enters=tuple(one for one in mine if one not in theirs),
+        leaves=tuple(one for one in theirs if one not in mine),
+        change={
+            who: round(value - (then[who] or 0.0), 6)
+            for who, value in now.items()
+            if value is not None
+        },
+    )
+
+
+def table(shown: Shown) -> str:
+    """Return the slate as CSV: position, id, facts, total, reason."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    keys = list(shown.labels)
+    writer.writerow(["position", "id", *keys, "total", "reason"])
+    for line in shown.lines:
+        cells: list[Any] = [line.facts[key] for key in keys]
+        writer.writerow([line.position, line.id, *cells, line.total, line.reason.sentence()])
+    return out.getvalue()
+
+
+def document(shown: Shown) -> Mapping[str, Any]:
+    """Return everything shown as plain JSON data, the reasons in words included."""
+    data = shown.model_dump(mode="json")
+    for line, own in zip(data["lines"], shown.lines, strict=True):
+        line["reason"]["sentence"] = own.reason.sentence()
+    if shown.why:
+        data["why"]["sentence"] = shown.why.sentence()
+    return data

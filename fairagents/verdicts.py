@@ -1,0 +1,224 @@
+"""Many verdicts as columns, and the vectorised engine that fills them batch by batch."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairagents.agents.scripted import Utility
+from fairagents.ballot import exact, ranks_of_ratings
+from fairagents.case import Case
+from fairagents.decision import Verdict
+from fairagents.engine import Session, Setup, run
+from fairagents.errors import InfeasibleError, did_you_mean
+from fairagents.evaluators.base import Batch
+from fairagents.protocols.base import OneShot
+from fairagents.seeds import derive, id_words, tie_keys
+from fairagents.spec import Floats, Ints
+from fairagents.worth import FLAT
+
+BATCH = 512
+"""The most decisions in memory at once in the vectorised engine."""
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The columns of some decisions in a row."""
+
+    cases: tuple[str, ...]
+    outcomes: Ints  # positions in the catalogue, shape (b, k), -1 where a slate is shorter
+    values: dict[tuple[str, str], Floats]
+    abstained: Ints
+
+
+class Verdicts(Sequence[Verdict]):
+    """Many verdicts as columns: outcomes and results are arrays, one row per case.
+
+    Whole verdicts are not kept by the vectorised engine: `verdicts[i]` decides case i again, which
+    gives the same bytes. That takes the cases, so it works for those given as a sequence.
+    """
+
+    def __init__(
+        self,
+        setup: Setup,
+        blocks: Sequence[_Block],
+        cases: Sequence[Case] | None,
+        whole: Sequence[Verdict] | None = None,
+    ) -> None:
+        self.setup, self._cases, self._whole = setup, cases, whole
+        self.cases: tuple[str, ...] = tuple(c for block in blocks for c in block.cases)
+        keys = list(dict.fromkeys(key for block in blocks for key in block.values))
+        self._values = {
+            key: np.concatenate(
+                [b.values.get(key, np.full(len(b.cases), np.nan)) for b in blocks]
+            )
+            for key in keys
+        }
+        width = max((b.outcomes.shape[1] for b in blocks), default=0)
+        self.outcomes: Ints = np.full((len(self.cases), width), -1, dtype=np.int32)
+        start = 0
+        for b in blocks:
+            self.outcomes[start : start + len(b.cases), : b.outcomes.shape[1]] = b.outcomes
+            start += len(b.cases)
+        self.abstained = np.array([a for b in blocks for a in b.abstained], dtype=np.int64)
+
+    def __len__(self) -> int:
+        """Return the number of decisions."""
+        return len(self.cases)
+
+    def __getitem__(self, i: int) -> Verdict:  # type: ignore[override]
+        """Return one whole verdict; TypeError when the cases were not given as a sequence."""
+        if self._whole is not None:
+            return self._whole[i]
+        if self._cases is None:
+            raise TypeError("the cases came from an iterator; give a list to get whole verdicts")
+        return run(self.setup, self._cases[i])
+
+    @property
+    def measures(self) -> tuple[tuple[str, str], ...]:
+        """The (measure, subject) pairs there are columns for."""
+        return tuple(self._values)
+
+    def values(self, measure: str, subject: str = "collective") -> Floats:
+        """Return one result over all decisions, shape (len,); NaN where it is undefined.
+
+        >>> # verdicts.values("regret", "traveller").mean()
+        """
+        try:
+            return self._values[measure, subject]
+        except KeyError:
+            known = [f"{m} of {s}" for m, s in self._values]
+            wanted = f"{measure} of {subject}"
+            raise KeyError(f"no column {wanted!r}; {did_you_mean(wanted, known)}") from None
+
+    def outcome(self, i: int) -> tuple[str, ...]:
+        """Return the slate of one decision."""
+        return tuple(self.setup.catalogue.ids[j] for j in self.outcomes[i] if j >= 0)
+
+
+def gather(
+    setup: Setup, cases: Iterable[Case], decide: Callable[[Case], Verdict], workers: int
+) -> Verdicts:
+    """Decide each case by `decide`, at most `workers` at once, in the order of the cases."""
+    listed = list(cases)
+    with ThreadPoolExecutor(max(1, workers)) as pool:
+        whole = list(pool.map(decide, listed))
+    return Verdicts(setup, [_packed(setup, whole)] if whole else [], listed, whole)
+
+
+def decide_scripted(setup: Setup, cases: Iterable[Case]) -> Verdicts:
+    """Decide many cases with scripted agents, vectorised where the set-up allows.
+
+    Memory is bounded by batches of `BATCH` decisions, whatever their number.
+    """
+    kept = cases if isinstance(cases, Sequence) else None
+    return Verdicts(setup, list(blocks(setup, cases)), kept)
+
+
+def blocks(setup: Setup, cases: Iterable[Case]) -> Iterator[_Block]:
+    """Yield the columns of up to `BATCH` decisions at a time."""
+    fast = _vectorises(setup)
+    iterator = iter(cases)
+    while chunk := list(itertools.islice(iterator, BATCH)):
+        block = _vectorised(setup, chunk) if fast else None
+        yield block or _packed(setup, [run(setup, case) for case in chunk])
+
+
+def _packed(setup: Setup, verdicts: Sequence[Verdict]) -> _Block:
+    index = setup.catalogue.index
+    width = max(len(v.decision.outcome.ids) for v in verdicts)
+    outcomes = np.full((len(verdicts), width), -1, dtype=np.int64)
+    values: dict[tuple[str, str], Floats] = {}
+    for i, verdict in enumerate(verdicts):
+        ids = verdict.decision.outcome.ids
+        outcomes[i, : len(ids)] = [index[one] for one in ids]
+        for r in verdict.results:
+            column = values.setdefault(
+                (r.measure, r.subject), np.full(len(verdicts), np.nan)
+            )
+            column[i] = np.nan if r.value is None else r.value
+    silent = [sum(v.status == "abstained" for v in verdict.votes) for verdict in verdicts]
+    return _Block(
+        tuple(v.case.id for v in verdicts), outcomes, values, np.array(silent, dtype=np.int64)
+    )
+
+
+def _vectorises(setup: Setup) -> bool:
+    """Tell whether every agent says its worth once and the rule works on arrays."""
+    policies = [agent.policy for agent in setup.agents]
+    return (
+        type(setup.protocol) is OneShot
+        and all(type(p) is Utility and p.form == "ratings" for p in policies)
+        and setup.rule.tie_break == "seeded"
+        and setup.rule.batch(np.zeros((1, len(policies), 1), dtype=np.int64), _weights(setup))
+        is not None
+    )
+
+
+def _weights(setup: Setup) -> Ints:
+    voices = [exact(agent.stakeholder.voice) for agent in setup.agents]
+    scale = int(np.lcm.reduce([v.denominator for v in voices]))
+    return np.array([int(v * scale) for v in voices], dtype=np.int64)
+
+
+def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
+    """Return the columns of a batch, or None where its cases do not fit into one array."""
+    sessions = [Session(setup, case) for case in cases]
+    settings = [session.setting for session in sessions]
+    size, m = settings[0].size, len(settings[0].pool)
+    if m > setup.cut.whole or any(
+        case.task.limits or s.size != size or len(s.pool) != m
+        for case, s in zip(cases, settings, strict=True)
+    ):
+        return None
+    if size > m:
+        raise InfeasibleError(f"case {cases[0].id!r}: {size} of {m} candidates are wanted")
+    if any(not w.linear.additive for s in settings for w in s.worths):
+        return None
+    items = np.array([[w.items for w in s.worths] for s in settings])
+    linear = np.array([[w.linear.values for w in s.worths] for s in settings])
+    said = np.stack(
+        [np.round(items[:, i], a.policy.digits) for i, a in enumerate(setup.agents)],  # type: ignore[attr-defined]
+        axis=1,
+    )
+    chosen = _chosen(setup, cases, said, settings, size)
+    worths = np.take_along_axis(linear, chosen[:, None, :], axis=2).sum(axis=2)
+    ordered = np.sort(linear, axis=2)
+    low, high = ordered[..., :size].sum(axis=2), ordered[..., -size:].sum(axis=2)
+    span = high - low
+    with np.errstate(invalid="ignore", divide="ignore"):
+        regret = np.where(span > FLAT, (high - worths) / span, np.nan)
+    batch = Batch(setup.stakeholders, worths, regret, items, said, size)
+    values: dict[tuple[str, str], Floats] = {}
+    for evaluator in setup.evaluators:
+        columns = evaluator.batch(batch)
+        if columns is None:
+            return None
+        values.update({key: np.round(column, 12) for key, column in columns.items()})
+    rows = np.array([s.pool.rows if s.pool.rows is not None else np.arange(m) for s in settings])
+    outcomes = np.take_along_axis(rows, chosen, axis=1)
+    ids = tuple(case.id for case in cases)
+    return _Block(ids, outcomes, values, np.zeros(len(cases), dtype=np.int64))
+
+
+def _chosen(
+    setup: Setup, cases: Sequence[Case], said: Floats, settings: Sequence[object], size: int
+) -> Ints:
+    """Return the slates as positions in the pools, shape (b, size)."""
+    profiles = ranks_of_ratings(said) if setup.rule.needs == "ranks" else said
+    totals = setup.rule.batch(profiles, _weights(setup))
+    assert totals is not None  # _vectorises asked before
+    words = setup.catalogue.once("words", lambda: id_words(setup.catalogue.ids))
+    rows = [s.pool.rows for s in settings]  # type: ignore[attr-defined]
+    own = words if rows[0] is None else np.array([words[r] for r in rows])
+    seeds = np.array(
+        [derive(setup.seed, case.id, "ties", 1) for case in cases], dtype=np.uint64
+    )
+    keys = tie_keys(seeds[:, None], own)
+    first = np.argsort(keys, axis=1)
+    best = np.argsort(-np.take_along_axis(totals, first, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(first, best[:, :size], axis=1)

