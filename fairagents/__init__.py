@@ -23,9 +23,7 @@ _HOME = {
     "case": "Case Pool",
     "outcome": "Lottery Outcome",
     "feasible": "Feasible",
-    "ballot": (
-        "Abstention Agenda Approvals Plan Profile Ranking Ratings Vote"
-    ),
+    "ballot": ("Abstention Agenda Approvals Plan Profile Ranking Ratings Vote"),
     "decision": "Call Decision Result Verdict",
     "worth": "Conflict Cut Setting conflict",
     "rules.base": "RULES Rule",
@@ -43,7 +41,7 @@ _HOME = {
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names.split()}
 
-__all__ = sorted(_WHERE)  # noqa: PLE0605
+__all__ = sorted(_WHERE)
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
 

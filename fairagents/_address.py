@@ -28,8 +28,8 @@ def parse_ref(ref: str) -> tuple[str, str]:
         raise SpecError(f"model {ref!r} names no provider: write 'ollama:{ref or 'llama3.2'}'")
     if provider != "ollama":
         raise SpecError(
-            f"provider {provider!r} of model {ref!r} is not supported: only 'ollama' is, "
-            f"as in 'ollama:llama3.2'"
+            f"provider {provider!r} of model {ref!r} is not supported: only 'ollama' is, as in "
+            f"'ollama:llama3.2'; of another, give the LangChain chat model object itself"
         )
     if not re.fullmatch(r"\S+", name) or name.startswith(":") or name.endswith(":"):
         raise SpecError(f"model {ref!r} names no model: write, say, 'ollama:llama3.2'")

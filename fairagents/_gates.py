@@ -23,8 +23,13 @@ class Gates:
         ] = weakref.WeakKeyDictionary()
 
     def resize(self, url: str, n: int) -> None:
-        """Let `n` at once through to a server from now on; those under way are not counted."""
+        """Let `n` at once through to a server from now on; those under way are not counted.
+
+        The same `n` as before leaves the gates as they are, those under way included.
+        """
         with self._lock:
+            if self._sizes.get(url, 2) == n:
+                return
             self._sizes[url] = n
             self._threads.pop(url, None)
             for gates in self._loops.values():

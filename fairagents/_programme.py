@@ -195,12 +195,11 @@ class Programme:
         worths: Sequence[Linear],
         *,
         relaxed: bool,
-        least: float = -np.inf,
         time_limit: float = 60.0,
         gap: float = 0.0,
     ) -> Any:
-        """Maximise the least of several worths, which is known to reach `least`."""
-        level = self.add(1, low=least, high=np.inf)
+        """Maximise the least of several worths."""
+        level = self.add(1, low=-np.inf, high=np.inf)
         for worth in worths:
             places, weights = self.worth(worth, "max")
             row = np.append(places, level)[None]

@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 
 from fairagents.errors import BallotError, did_you_mean
 from fairagents.outcome import Outcome
-from fairagents.record import Record
+from fairagents.record import Many, Record, Row
 from fairagents.spec import Bools, Floats, Ints, require_unique
 
 Weight = int | float | Fraction
-Tiers = tuple[tuple[str, ...], ...]
+Tiers = Many[Many[str]]
 
 
 class Ranking(Record):
@@ -30,8 +30,8 @@ class Ranking(Record):
     """
 
     kind: Literal["ranking"] = "ranking"
-    ids: tuple[str, ...]
-    sizes: tuple[int, ...] = ()
+    ids: Many[str]
+    sizes: Many[int] = ()
     reason: str = ""
 
     @classmethod
@@ -62,8 +62,8 @@ class Ratings(Record):
     """A number per id on the scale [0, 1]; ids that are not rated are unknown, not 0."""
 
     kind: Literal["ratings"] = "ratings"
-    ids: tuple[str, ...]
-    values: tuple[float, ...]
+    ids: Many[str]
+    values: Many[float]
     reason: str = ""
 
     @model_validator(mode="after")
@@ -71,7 +71,7 @@ class Ratings(Record):
         if len(self.ids) != len(self.values):
             raise ValueError(f"{len(self.ids)} ids but {len(self.values)} values")
         require_unique(self.ids, "rated id")
-        if self.values and not (0 <= min(self.values) and max(self.values) <= 1):
+        if self.values and not (min(self.values) >= 0 and max(self.values) <= 1):
             bad = next(v for v in self.values if not 0 <= v <= 1)
             raise ValueError(f"ratings lie in [0, 1], not {bad!r}")
         return self
@@ -81,7 +81,7 @@ class Approvals(Record):
     """The ids that are approved; the others are not."""
 
     kind: Literal["approvals"] = "approvals"
-    ids: tuple[str, ...]
+    ids: Many[str]
     reason: str = ""
 
     @model_validator(mode="after")
@@ -115,7 +115,7 @@ class Source(Record):
     policy: str
     model: str = ""
     digest: str = ""
-    options: tuple[tuple[str, str], ...] = ()
+    options: Many[Row[str, str]] = ()
     seed: int | None = None
     prompt: str = ""
     tokens_in: int = 0
@@ -136,7 +136,7 @@ class Vote(Record):
     said: Said
     status: Literal["ok", "repaired", "abstained"] = "ok"
     round: int = 1
-    codes: tuple[str, ...] = ()
+    codes: Many[str] = ()
     source: Source
 
     @model_validator(mode="after")
@@ -158,11 +158,11 @@ class Agenda(Record):
             (worth points, >= 0).
     """
 
-    ids: tuple[str, ...]
+    ids: Many[str]
     whole: bool = True
-    nominated: tuple[tuple[str, tuple[str, ...]], ...] = ()
-    sampled: tuple[str, ...] = ()
-    lost: tuple[tuple[str, float], ...] = ()
+    nominated: Many[Row[str, Many[str]]] = ()
+    sampled: Many[str] = ()
+    lost: Many[Row[str, float]] = ()
 
 
 class Profile:
@@ -267,8 +267,8 @@ class Profile:
         n = len(ratings)
         return cls(
             ids,
-            voters or _numbers(n),
-            weights or [1] * n,
+            _numbers(n) if voters is None else voters,
+            [1] * n if weights is None else weights,
             ranks_of_ratings(ratings),
             ratings,
             np.nan_to_num(ratings) > 0.5,
@@ -327,8 +327,9 @@ class Profile:
                 ranks[v] = len(sizes)
                 ranks[v, where] = np.repeat(np.arange(len(sizes)), sizes)
         forms = [ballot.kind for ballot in said]
-        n = len(said)
-        return cls(ids, voters or _numbers(n), weights or [1] * n, ranks, ratings, approvals, forms)
+        voters = _numbers(len(said)) if voters is None else voters
+        weights = [1] * len(said) if weights is None else weights
+        return cls(ids, voters, weights, ranks, ratings, approvals, forms)
 
     def take(self, rows: Ints) -> Profile:
         """Return the same ballots on some of the alternatives, by position; ranks close up."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import JsonValue
+from pydantic import Field, FiniteFloat, JsonValue, model_validator
 
 from fairagents.catalogue import Catalogue
 from fairagents.errors import CatalogueError, SpecError, did_you_mean
 from fairagents.record import Many, Record
 from fairagents.spec import Bools, Floats, Indicator, Ints, Predicate, require_unique
 from fairagents.task import Task
+
+R = TypeVar("R")
+A = TypeVar("A", bound=np.ndarray[Any, Any])
 
 
 class Case(Record):
@@ -29,9 +33,20 @@ class Case(Record):
 
     id: str
     task: Task
-    request: dict[str, JsonValue] = {}
+    request: dict[str, JsonValue] = Field(default_factory=dict)
     candidates: Many[str] = ()
-    columns: dict[str, dict[str, float]] = {}
+    columns: dict[str, dict[str, FiniteFloat]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _check(self) -> Case:
+        try:
+            json.dumps(self.request, allow_nan=False)
+        except ValueError:
+            raise ValueError(
+                f"case {self.id!r}: the request holds a number that is not finite; "
+                "leave out what is unknown"
+            ) from None
+        return self
 
     def pool(self, catalogue: Catalogue) -> Pool:
         """Return the alternatives of this case.
@@ -91,11 +106,12 @@ class Pool:
             return self.catalogue.index
         return self.once("index", lambda: {one: i for i, one in enumerate(self.ids)})
 
-    def once(self, key: object, make: Callable[[], Any]) -> Any:
+    def once(self, key: object, make: Callable[[], R]) -> R:
         """Return what `make` gives, computed once per pool and key."""
         if key not in self._cache:
             self._cache[key] = make()
-        return self._cache[key]
+        found: R = self._cache[key]
+        return found
 
     def has(self, name: str) -> bool:
         """Tell whether a column of that name exists."""
@@ -105,8 +121,8 @@ class Pool:
         """Return a column's declared unit, "" for case columns."""
         return "" if name in self._columns else self.catalogue.spec(name).unit
 
-    def _take(self, whole: Any) -> Any:
-        return whole if self.rows is None else whole[self.rows]
+    def _take(self, whole: A) -> A:
+        return whole if self.rows is None else whole[self.rows]  # type: ignore[return-value]
 
     def numeric(self, name: str) -> Floats:
         """Return a numeric column, shape (m,); NaN where unknown."""
@@ -224,22 +240,24 @@ def compare(left: Any, op: str, right: Any) -> int:
                 return int(left > right)
             case ">=":
                 return int(left >= right)
-            case "in":
-                return int(left in right)
-            case "not in":
-                return int(left not in right)
-        wanted = right if isinstance(right, list) else [right]
-        hit = any(w in left for w in wanted)
-        return int(hit == (op == "has"))
+            case "in" | "not in":
+                if not isinstance(right, list):
+                    raise TypeError
+                return int((left in right) == (op == "in"))
+        # A word is not searched for parts of words: it is a list of one.
+        held, wanted = (v if isinstance(v, list) else [v] for v in (left, right))
+        return int(any(w in held for w in wanted) == (op == "has"))
     except TypeError:
         raise SpecError(f"can't compare {left!r} {op} {right!r}") from None
 
 
 def _compare_numbers(numbers: Floats, p: Predicate, value: Any) -> Bools:
-    if p.op in ("in", "not in"):
+    several = p.op in ("in", "not in")
+    for one in value if several and isinstance(value, list) else [value]:
+        if not isinstance(one, int | float) or isinstance(one, bool):
+            raise SpecError(f"{p.describe()}: column {p.column!r} is numeric, {one!r} is not")
+    if several:
         return np.isin(numbers, value, invert=p.op == "not in")
-    if not isinstance(value, int | float) or isinstance(value, bool):
-        raise SpecError(f"{p.describe()}: column {p.column!r} is numeric, {value!r} is not")
     compare_ = {
         "==": np.equal,
         "!=": np.not_equal,

@@ -7,7 +7,7 @@ import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
@@ -18,6 +18,7 @@ from fairagents.spec import Bools, Floats, Ints, Provenance
 
 Kind = Literal["numeric", "category", "tags", "monthly"]
 MONTHS = 12
+R = TypeVar("R")
 
 
 class ColumnSpec(Record):
@@ -91,11 +92,18 @@ class Catalogue:
                 raise CatalogueError(
                     f"catalogue {name!r} lacks column {column!r}; {did_you_mean(column, cells)}"
                 )
-        bad = [i for i, one in enumerate(ids) if not isinstance(one, str) or not one.strip()]
-        if bad:
-            raise CatalogueError(f"catalogue {name!r}, row {bad[0] + 1}: the id is empty")
+        for i, one in enumerate(ids):
+            if not isinstance(one, str):
+                raise CatalogueError(f"catalogue {name!r}, row {i + 1}: id {one!r} is not a text")
+            if not one.strip():
+                raise CatalogueError(f"catalogue {name!r}, row {i + 1}: the id is empty")
         built = {}
         for column, values in cells.items():
+            if len(values) != len(ids):
+                raise CatalogueError(
+                    f"catalogue {name!r}, column {column!r}: {len(values)} cells for "
+                    f"{len(ids)} ids"
+                )
             spec = specs.get(column) or ColumnSpec(kind=_kind_of(values))
             parse = {
                 "numeric": _parse_numeric,
@@ -202,7 +210,7 @@ class Catalogue:
         return self._find(column)[0]
 
     def row(self, id: str, where: str = "") -> int:
-        """Return the row of an id; an unknown one is a `CatalogueError` that names what is close."""
+        """Return the row of an id; an unknown one is a `CatalogueError` naming what is close."""
         row = self.index.get(id)
         if row is None:
             prefix = f"{where}: " if where else ""
@@ -244,11 +252,12 @@ class Catalogue:
             )
         return data
 
-    def once(self, key: object, make: Callable[[], Any]) -> Any:
+    def once(self, key: object, make: Callable[[], R]) -> R:
         """Return what `make` gives, computed once per catalogue and key."""
         if key not in self._cache:
             self._cache[key] = make()
-        return self._cache[key]
+        found: R = self._cache[key]
+        return found
 
     def cell(self, id: str, column: str) -> Any:
         """Return one cell as plain data: a number, a word, a list, or None where unknown."""
@@ -261,7 +270,9 @@ class Catalogue:
             labels, codes = data
             return labels[codes[row]] if codes[row] >= 0 else None
         labels, has, known = data
-        return [label for label, h in zip(labels, has[row], strict=True) if h] if known[row] else None
+        return (
+            [label for label, h in zip(labels, has[row], strict=True) if h] if known[row] else None
+        )
 
     def missing(self) -> dict[str, int]:
         """Return the number of unknown cells of each column that has some."""
@@ -281,7 +292,7 @@ class Catalogue:
         """Return a catalogue with other values in one numeric column, shape (m,)."""
         spec = self.spec(column)
         self._typed(column, "numeric")
-        data = np.asarray(values, dtype=np.float64)
+        data = np.array(values, dtype=np.float64)
         if data.shape != (len(self),):
             raise CatalogueError(f"column {column!r} takes shape ({len(self)},), not {data.shape}")
         return Catalogue(self.name, self.ids, {**self._columns, column: (spec, _frozen(data))})
@@ -313,7 +324,7 @@ def _frozen(array: Any) -> Any:
 
 
 def _is_nan(value: Any) -> bool:
-    return isinstance(value, float) and value != value
+    return isinstance(value, float | np.floating) and value != value
 
 
 class _Cells:
@@ -356,7 +367,7 @@ def _kind_of(values: Sequence[Any]) -> Kind:
     if not several:
         return "category"
     twelve = all(
-        (isinstance(v, str) or isinstance(v, Iterable))
+        isinstance(v, str | Iterable)
         and len(parts := _parts(v)) == MONTHS
         and all(_number(p) is not None for p in parts)
         for v in known
@@ -412,7 +423,9 @@ def _parse_monthly(cells: _Cells) -> Floats:
     for i, value in enumerate(cells.values):
         if _unknown(value):
             continue
-        numbers = [_number(p) for p in _parts(value)] if isinstance(value, str | list | tuple) else []
+        numbers = (
+            [_number(p) for p in _parts(value)] if isinstance(value, str | list | tuple) else []
+        )
         if len(numbers) != MONTHS or None in numbers:
             raise cells.error(i, "twelve finite numbers, January first, joined by '|'")
         out[i] = numbers

@@ -68,7 +68,9 @@ def demo(
     why: Annotated[str, typer.Option(help="Explain this place, in the slate or not.")] = "",
     weight: Annotated[list[str] | None, typer.Option(help="STAKEHOLDER=VOICE; repeatable.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Give it no say; repeatable.")] = None,
-    exclude: Annotated[list[str] | None, typer.Option(help="Leave a place out; repeatable.")] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Leave a place out; repeatable.")
+    ] = None,
     catalogue: Annotated[str, typer.Option(help="Your own CSV of places.")] = "",
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
@@ -82,9 +84,13 @@ def demo(
     fairagents demo --weight environment=2; fairagents demo --model ollama:llama3.2
     """
     trip: dict[str, Any] = {
-        "origin": origin, "month": month, "days": days, "budget": budget, "interests": interests,
+        "origin": origin,
+        "month": month,
+        "days": days,
+        "budget": budget,
+        "interests": interests,
     }
-    if len(sys.argv) <= 3 and not _given(context) and sys.stdin.isatty() and sys.stdout.isatty():
+    if not _given(context) and sys.stdin.isatty() and sys.stdout.isatty():
         trip = {key: typer.prompt(key.capitalize(), default=value) for key, value in trip.items()}
     if as_json and as_csv:
         raise SpecError("give --json or --csv, not both")
@@ -110,10 +116,8 @@ def demo(
 
 
 def _given(context: typer.Context) -> bool:
-    from click.core import ParameterSource
-
     return any(
-        context.get_parameter_source(name) is not ParameterSource.DEFAULT
+        getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
         for name in context.params
         if name != "usecase"
     )
@@ -187,9 +191,7 @@ def _councils(
             s.model_copy(update={"voice": voices.get(s.id, s.voice)}) for s in heard.stakeholders
         ),
     )
-    base, council = (
-        Council(one, default=policy, rule=rule, seed=seed) for one in (heard, changed)
-    )
+    base, council = (Council(one, default=policy, rule=rule, seed=seed) for one in (heard, changed))
     return base, council
 
 
@@ -226,7 +228,11 @@ def _render(shown: Any, out: Any, trip: dict[str, Any]) -> None:
     fancy = out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
     width = None if out.isatty() else 110
     console = Console(
-        file=out, force_terminal=fancy, no_color=not fancy, width=width, highlight=False,
+        file=out,
+        force_terminal=fancy,
+        no_color=not fancy,
+        width=width,
+        highlight=False,
         soft_wrap=False,
     )
     interests = ", ".join(trip["interests"]) or "anything"
@@ -269,14 +275,19 @@ def list_(
     """List the names that configuration files and options understand."""
     from fairagents.agents.base import POLICIES
     from fairagents.evaluators.base import EVALUATORS
+    from fairagents.plugins import Plugins
     from fairagents.protocols.base import PROTOCOLS
     from fairagents.rules.base import RULES
     from fairagents.spec import INDICATORS
     from fairagents.usecase import USECASES
 
-    kinds = {
-        "usecases": USECASES, "rules": RULES, "evaluators": EVALUATORS,
-        "policies": POLICIES, "protocols": PROTOCOLS, "indicators": INDICATORS,
+    kinds: dict[str, Plugins[Any]] = {
+        "usecases": USECASES,
+        "rules": RULES,
+        "evaluators": EVALUATORS,
+        "policies": POLICIES,
+        "protocols": PROTOCOLS,
+        "indicators": INDICATORS,
     }
     if kind and kind not in kinds:
         raise SpecError(f"no kind {kind!r}; {did_you_mean(kind, kinds)}")
@@ -291,13 +302,30 @@ def main() -> None:
     if debug:
         sys.argv.remove("--debug")
     try:
+        _check_options(sys.argv[1:])
         app()
+    except BrokenPipeError:
+        # The reader has seen enough; closing standard error keeps Python from saying so.
+        sys.stderr.close()
     except ModelUnavailable as error:
         _fail(error, Exit.unavailable, debug)
     except SpecError as error:
         _fail(error, Exit.usage, debug)
     except FairagentsError as error:
         _fail(error, Exit.failed, debug)
+
+
+def _check_options(arguments: list[str]) -> None:
+    """Refuse a mistyped option by naming the one that was meant."""
+    commands: Any = getattr(typer.main.get_command(app), "commands", {})
+    command = commands.get(arguments[0]) if arguments else None
+    if command is None:
+        return
+    known = ["-h", "--help", *(opt for p in command.params for opt in p.opts)]
+    for word in arguments[1:]:
+        name = word.partition("=")[0]
+        if name.startswith("--") and name != "--" and name not in known:
+            raise SpecError(f"no option {name!r}; {did_you_mean(name, known)}")
 
 
 def _fail(error: Exception, code: Exit, debug: bool) -> None:

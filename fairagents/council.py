@@ -13,6 +13,7 @@ from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Overwrite
 
 from fairagents.agents.base import Agent, Policy
 from fairagents.ballot import Vote
@@ -101,6 +102,8 @@ class Council:
         elif policies:
             raise SpecError("policies go with a use case; agents already have theirs")
         self.setup = Setup(catalogue, tuple(agents), rule=RULES.build(rule), **settings)
+        for agent in self.setup.agents:
+            agent.policy.prepare()
         self._sessions: OrderedDict[int, Session] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -201,10 +204,14 @@ class Council:
                     self._sessions.popitem(last=False)
             return found
 
-    def _open(self, state: CouncilState) -> CouncilState:
-        session = self._session(state["case"])
-        history, move = session.turn(History(self.setup.stakeholders))
-        return {"votes": {}, "calls": [], **_written(history, move)}
+    def _open(self, state: CouncilState) -> Any:
+        given = state["case"]
+        # A copy, so that two runs on one case share nothing; over HTTP a case comes as plain data.
+        case = given.model_copy() if isinstance(given, Case) else Case.from_data(given, "case")
+        history, move = self._session(case).turn(History(self.setup.stakeholders))
+        # A thread that decided before still holds its votes: they are no part of this decision.
+        fresh = {"votes": Overwrite({}), "calls": Overwrite([])}
+        return {"case": case, **fresh, **_written(history, move)}
 
     def _ask(self, agent: Agent) -> Any:
         policy = agent.policy
@@ -333,5 +340,3 @@ def _events(node: str, change: Mapping[str, Any]) -> Iterator[Event]:
         }
     elif node == "evaluate":
         yield {"type": "verdict", "verdict": change["verdict"]}
-
-

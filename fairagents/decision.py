@@ -9,7 +9,7 @@ from pydantic import Field
 from fairagents.ballot import Agenda, Tiers, Vote
 from fairagents.case import Case
 from fairagents.outcome import Lottery, Outcome
-from fairagents.record import Record, canonical
+from fairagents.record import Many, Pair, Record, Row, canonical
 
 Cell = str | float | int | bool | None
 
@@ -22,8 +22,8 @@ class Table(Record):
     """
 
     name: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    columns: Many[str]
+    rows: Many[Many[Cell]]
     cut: int = 0
 
 
@@ -46,14 +46,14 @@ class Decision(Record):
     rule: str
     outcome: Outcome
     tiers: Tiers = ()
-    totals: tuple[tuple[str, float], ...] = ()
-    ties: tuple[tuple[str, ...], ...] = ()
+    totals: Many[Row[str, float]] = ()
+    ties: Tiers = ()
     tie_break: str = ""
     optimal: bool = True
     gap: float | None = None
     lottery: Lottery | None = None
-    notes: tuple[str, ...] = ()
-    trace: tuple[Table, ...] = ()
+    notes: Many[str] = ()
+    trace: Many[Table] = ()
 
     def table(self, name: str) -> Table:
         """Return the trace table of that name; KeyError when there is none."""
@@ -83,8 +83,8 @@ class Result(Record):
     reason: str = ""
     n: int = 0
     direction: Literal["up", "down", "target", "none"] = "up"
-    range: tuple[float | None, float | None] = (None, None)
-    conventions: tuple[tuple[str, str], ...] = ()
+    range: Pair[float | None] = (None, None)
+    conventions: Many[Row[str, str]] = ()
 
 
 class Call(Record):
@@ -128,13 +128,13 @@ class Verdict(Record):
     seed: int
     protocol: str
     agenda: Agenda
-    votes: tuple[Vote, ...]
+    votes: Many[Vote]
     decision: Decision
-    results: tuple[Result, ...] = ()
+    results: Many[Result] = ()
     rounds: int = Field(default=1, ge=1)
     stopped: str = ""
-    warnings: tuple[str, ...] = ()
-    calls: tuple[Call, ...] = ()
+    warnings: Many[str] = ()
+    calls: Many[Call] = ()
 
     def canonical(self) -> bytes:
         """Return the bytes that two runs of one seed share; no time, host or speed is in them."""
@@ -164,4 +164,6 @@ class Verdict(Record):
 def plain(value: Any) -> Any:
     """Return a number as a plain int or float: numpy scalars break checkpoints."""
     number = value.item() if hasattr(value, "item") else value
-    return number if isinstance(number, int | float | str | bool) or number is None else float(number)
+    return (
+        number if isinstance(number, int | float | str | bool) or number is None else float(number)
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 from collections.abc import Sequence
@@ -96,7 +97,6 @@ class Setup:
             raise SpecError(f"deadline must be > 0 seconds, not {self.deadline!r}")
         for agent in self.agents:
             self._check_columns(agent)
-            agent.policy.prepare()
 
     def _check_columns(self, agent: Agent) -> None:
         known = [*self.catalogue.columns, *self.case_columns]
@@ -165,6 +165,12 @@ class Session:
         self.budget = Budget(setup.max_calls, setup.deadline)
         self._agents = {agent.id: agent for agent in setup.agents}
 
+    def under(self, rule: Rule) -> Session:
+        """Return the same session under another rule; what is computed already is shared."""
+        session = copy.copy(self)
+        session.setup = replace(self.setup, rule=rule)
+        return session
+
     @functools.cached_property
     def agenda(self) -> Agenda:
         """What is voted on."""
@@ -193,20 +199,24 @@ class Session:
 
     def turn(self, history: History) -> tuple[History, Move]:
         """Let the protocol move on until it asks or stops; decide whenever it settles."""
+        settled = False
         while True:
-            if len(history.rounds) >= self.setup.protocol.limit and history.decisions:
-                move = self.setup.protocol.turn(history)
-                return history, move if isinstance(move, Stop) else Stop("max_rounds")
             move = self.setup.protocol.turn(history)
-            if not isinstance(move, Settle):
+            over = len(history.rounds) >= self.setup.protocol.limit
+            if isinstance(move, Stop) or (isinstance(move, Ask) and not over):
                 return history, move
+            if settled:
+                return history, Stop("max_rounds")
+            # It settles, or it would ask beyond its limit and has to settle for what it has.
             decision = self.settle(history.rounds[-1], self.setup.rule)
             history = replace(history, decisions=(*history.decisions, decision))
+            settled = True
 
     def settle(self, votes: Sequence[Vote], rule: Rule) -> Decision:
-        """Let a rule decide on the votes of one round; errors as in `profile`, and
+        """Let a rule decide on the votes of one round.
 
         Raises:
+            DecisionError: as `profile` does.
             InfeasibleError: no slate meets the limits.
         """
         seed = derive(self.setup.seed, self.case.id, "ties", votes[0].round)
@@ -332,13 +342,20 @@ def compare(setup: Setup, verdict: Verdict, rules: Sequence[Rule]) -> tuple[Verd
             f"the verdict's votes are of {sorted(v.stakeholder for v in votes)}, "
             f"not of {sorted(setup.stakeholders)}"
         )
+    first = replay(setup, verdict)
+    rounds = tuple(
+        tuple(v for v in verdict.votes if v.round == r) for r in range(1, verdict.rounds + 1)
+    )
     verdicts = []
     for rule in rules:
-        session = Session(replace(setup, rule=rule, seed=verdict.seed), verdict.case)
-        history = History(setup.stakeholders, (votes,), (session.settle(votes, rule),))
-        verdicts.append(
-            session.verdict(history, verdict.stopped).model_copy(
-                update={"votes": verdict.votes, "rounds": verdict.rounds}
-            )
-        )
+        session = first.under(rule)
+        history = History(setup.stakeholders, rounds, (session.settle(votes, rule),))
+        verdicts.append(session.verdict(history, verdict.stopped))
     return tuple(verdicts)
+
+
+def replay(setup: Setup, verdict: Verdict) -> Session:
+    """Return the session of a verdict as it was held: its case, its seed and its agenda."""
+    session = Session(replace(setup, seed=verdict.seed), verdict.case)
+    session.agenda = verdict.agenda
+    return session

@@ -67,9 +67,7 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, known, n=1)
     if not close:
         folded = {option.casefold(): option for option in known}
-        close = [
-            folded[m] for m in difflib.get_close_matches(name.casefold(), list(folded), n=1)
-        ]
+        close = [folded[m] for m in difflib.get_close_matches(name.casefold(), list(folded), n=1)]
     if close:
         return f"did you mean {close[0]!r}?"
     shown = ", ".join(repr(option) for option in known[:20])

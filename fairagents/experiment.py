@@ -23,7 +23,7 @@ from fairagents.worth import Cut
 
 
 class Experiment(Record):
-    """A use case, its cases, a policy per stakeholder, rules and evaluators.
+    r"""A use case, its cases, a policy per stakeholder, rules and evaluators.
 
     Votes are cast once per case and seed and go through every rule, so rules are compared on the
     same ballots.
@@ -43,7 +43,7 @@ class Experiment(Record):
         max_calls: the most model calls per decision.
         deadline: seconds per decision.
 
-    >>> text = 'usecase = "tourism"\\nrules = ["borda", { nash = { disagreement = 0.1 } }]'
+    >>> text = 'usecase = "tourism"\nrules = ["borda", { nash = { disagreement = 0.1 } }]'
     >>> [rule.label for rule in Experiment.from_toml(text).rules]
     ['borda', 'nash(disagreement=0.1)']
     """
@@ -51,7 +51,7 @@ class Experiment(Record):
     usecase: str
     rules: Many[RuleRef] = Field(min_length=1)
     policy: PolicyRef = Field(default_factory=Utility)
-    policies: dict[str, PolicyRef] = {}
+    policies: dict[str, PolicyRef] = Field(default_factory=dict)
     evaluators: Many[EvaluatorRef] = ()
     protocol: ProtocolRef = Field(default_factory=OneShot)
     limit: int | None = Field(default=None, ge=1)
@@ -112,9 +112,7 @@ class Experiment(Record):
                 if progress:
                     progress(done, total)
 
-    def run(
-        self, path: str | Path, progress: Callable[[int, int], None] | None = None
-    ) -> Path:
+    def run(self, path: str | Path, progress: Callable[[int, int], None] | None = None) -> Path:
         """Run the study and write one JSON line per seed, case and rule.
 
         The file appears under its name only when it is whole; equal experiments give equal bytes.
@@ -145,7 +143,10 @@ def line(verdict: Verdict) -> dict[str, Any]:
         },
         "results": {
             f"{r.measure}/{r.subject}": {
-                "value": r.value, "status": r.status, "reason": r.reason, "n": r.n,
+                "value": r.value,
+                "status": r.status,
+                "reason": r.reason,
+                "n": r.n,
             }
             for r in verdict.results
         },

@@ -7,7 +7,7 @@ import numpy as np
 from fairagents.ballot import Profile
 from fairagents.decision import Verdict
 from fairagents.engine import Session, Setup
-from fairagents.errors import InfeasibleError, SpecError, did_you_mean
+from fairagents.errors import InfeasibleError
 from fairagents.feasible import Feasible
 from fairagents.record import Record
 from fairagents.seeds import derive
@@ -46,6 +46,22 @@ class Reason(Record):
         return f"{verb} {self.rival} on: {ballots or 'no ballot'}"
 
 
+class Outside(Record):
+    """An alternative that nobody could vote for: why, and how everybody would have liked it.
+
+    Attributes:
+        why: why it was not on the agenda.
+        among: the number of candidates.
+        places: (stakeholder, place by its own worth among all candidates, worth); empty for one
+            that the request or the task excludes.
+    """
+
+    id: str
+    why: str
+    among: int
+    places: tuple[tuple[str, int, float], ...] = ()
+
+
 def reasons(setup: Setup, verdict: Verdict) -> tuple[Reason, ...]:
     """Return one reason per alternative of the outcome, in its order."""
     session = Session(setup, verdict.case)
@@ -56,40 +72,51 @@ def reasons(setup: Setup, verdict: Verdict) -> tuple[Reason, ...]:
     )
 
 
-def why(setup: Setup, verdict: Verdict, id: str) -> Reason:
+def why(setup: Setup, verdict: Verdict, id: str) -> Reason | Outside:
     """Return the reason for one alternative, whether it is in the outcome or not.
 
     Raises:
-        SpecError: it was not on the agenda; it says why, as far as that is known.
+        SpecError: the catalogue does not hold it.
     """
     session = Session(setup, verdict.case)
     if id not in verdict.agenda.ids:
-        if id not in setup.catalogue.index:
-            known = setup.catalogue.ids
-            raise SpecError(f"{id!r} is not in the catalogue; {did_you_mean(id, known)}")
-        allowed = session.setting.pool.index.get(id)
-        if allowed is None or not session.setting.feasible.allowed[allowed]:
-            raise SpecError(f"{id!r} is excluded by the request or the task")
-        raise SpecError(
-            f"{id!r} was not on the agenda of {len(verdict.agenda.ids)}: it is among nobody's "
-            "best and was not in the sample"
-        )
+        return _outside(session, id)
     ids = verdict.decision.outcome.ids
     position = ids.index(id) + 1 if id in ids else None
     return _reason(session, verdict, session.profile(verdict.last_votes()), id, position)
 
 
+def _outside(session: Session, id: str) -> Outside:
+    session.setup.catalogue.row(id)
+    setting = session.setting
+    row = setting.pool.index.get(id)
+    allowed = setting.feasible.allowed
+    among = int(allowed.sum())
+    if row is None or not allowed[row]:
+        return Outside(id=id, why="excluded by the request or the task", among=among)
+    places = tuple(
+        (w.stakeholder, 1 + int((w.items[allowed] > w.items[row]).sum()), float(w.items[row]))
+        for w in setting.worths
+    )
+    text = "among nobody's best, and not in the agenda's random sample"
+    return Outside(id=id, why=text, among=among, places=places)
+
+
 def _reason(
     session: Session, verdict: Verdict, profile: Profile, id: str, position: int | None
 ) -> Reason:
-    rival = _displaced(session, verdict, profile, id) if position else verdict.decision.outcome.ids[-1]
-    places = [] if rival is None else [
-        (voter, profile.place(v, id), profile.place(v, rival))
-        for v, voter in enumerate(profile.voters)
-    ]
-    above = [tier for tier in verdict.decision.tiers]
+    last = verdict.decision.outcome.ids[-1]
+    rival = _displaced(session, verdict, profile, id) if position else last
+    places = (
+        []
+        if rival is None
+        else [
+            (voter, profile.place(v, id), profile.place(v, rival))
+            for v, voter in enumerate(profile.voters)
+        ]
+    )
     place = 1
-    for tier in above:
+    for tier in verdict.decision.tiers:
         if id in tier:
             break
         place += len(tier)

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 Sense = Literal["max", "min"]
 _GAP = 1e-6
 _INSIDE = 0.999  # so that rounding does not lift a proven gap above the one asked for
-_SLACK = 1e-4  # far above the tolerances of HiGHS, which else may cut off what was found
 _TRIES = 20
 
 
@@ -315,22 +314,23 @@ class Feasible:
         if not self.integral:
             x = self._amounts(relaxed)
             return self._solution(x, worths, bound=bound, gap=_GAP, start=start)
-        best, least = None, -np.inf
+        best = None
         if self.size:
             self._require_slate()
             x = self._chosen(self._slates.search(worths, relaxed.x[: len(self.ids)], seed))
             best = self._solution(x, worths, bound=bound, gap=gap, status="local", start=start)
             if best.optimal or mode == "local":
                 return best
-            # What was found already cuts off every worse branch.
-            least = best.value - _SLACK
         found = Programme(self._limits, self.size).maximin(
-            worths, relaxed=False, least=least, time_limit=time_limit, gap=gap * _INSIDE
+            worths, relaxed=False, time_limit=time_limit, gap=gap * _INSIDE
         )
         x = self._amounts(found) if best is None or found.x is not None else best.x
         if best is not None:
             x = max(best.x, x, key=lambda y: self._least(worths, y))
-        bound = min(bound, -proven(found))
+        # HiGHS's presolve is known to err now and then: what a solution contradicts is no bound.
+        claim = -proven(found)
+        if best is None or claim > best.value - _GAP:
+            bound = min(bound, claim)
         return self._solution(x, worths, bound=bound, gap=gap, start=start)
 
     # -- building outcomes ------------------------------------------------------------------

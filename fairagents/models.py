@@ -9,17 +9,15 @@ LangChain is imported when a function needs it, never by importing this module.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any
 
 from fairagents._address import DEFAULT_URL, parse_ref, resolve_url
 from fairagents._gates import Gates
-from fairagents.errors import FairagentsError, ModelUnavailable, SpecError
+from fairagents._transport import TransportError, client_options, late, line, mapped, within
+from fairagents.errors import ModelUnavailable, SpecError
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -36,28 +34,14 @@ __all__ = [
     "ask",
     "check",
     "connect",
+    "identify",
     "limit",
+    "model_name",
     "parse_ref",
     "resolve_url",
 ]
 
 Messages = list[tuple[str, str]]
-
-
-class TransportError(FairagentsError):
-    """A question got no answer, though another try might.
-
-    Attributes:
-        code: `"timeout"` when time ran out, waiting for a turn included; else `"transport"`.
-    """
-
-    def __init__(self, message: str, code: Literal["transport", "timeout"] = "transport") -> None:
-        """Keep both in `args`, so the error survives pickling."""
-        super().__init__(message, code)
-        self.code = code
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 @dataclass(frozen=True)
@@ -96,26 +80,6 @@ class Reply:
     model: str
 
 
-def _client_options(url: str, timeout: float) -> dict[str, Any]:
-    """Return settings for Ollama's HTTP clients.
-
-    No connection is kept open between questions. A kept one belongs to the event loop that opened
-    it, so the second `asyncio.run` with the same model would fail with "Event loop is closed".
-    """
-    import httpx
-
-    options: dict[str, Any] = {
-        "timeout": timeout,
-        "limits": httpx.Limits(max_keepalive_connections=0),
-    }
-    if url.startswith("http://"):
-        # Loading certificates takes .2 s. Without them no redirect may lead to https.
-        options |= {"verify": False, "follow_redirects": False}
-    if urlsplit(url).hostname in ("127.0.0.1", "::1", "localhost"):
-        options["trust_env"] = False  # no proxy can reach this machine's own loopback
-    return options
-
-
 def check(ref: str, url: str | None = None) -> Model:
     """Make sure that a server answers and has the model; waits at most 5 seconds.
 
@@ -132,7 +96,7 @@ def check(ref: str, url: str | None = None) -> Model:
 
     _, name = parse_ref(ref)
     url = resolve_url(url)
-    client = ollama.Client(host=url, **_client_options(url, 5.0))
+    client = ollama.Client(host=url, **client_options(url, 5.0))
     try:
         listed = client.list().models
     except (ConnectionError, httpx.HTTPError):
@@ -142,7 +106,7 @@ def check(ref: str, url: str | None = None) -> Model:
         ) from None
     except (ollama.ResponseError, ValueError) as error:
         raise ModelUnavailable(
-            f"what answers at {url} is no Ollama server ({_line(error)}): correct the address"
+            f"what answers at {url} is no Ollama server ({line(error)}): correct the address"
         ) from None
     digests = {str(model.model): model.digest or "" for model in listed}
     full = name if ":" in name.rpartition("/")[2] else f"{name}:latest"
@@ -208,7 +172,7 @@ def connect(
     return ChatOllama(
         model=name,
         base_url=url,
-        client_kwargs=_client_options(url, timeout),
+        client_kwargs=client_options(url, timeout),
         # Of a thinking model that thinks, a schema leaves the content empty.
         reasoning=False,
         # LangChain's cache cannot tell two models, seeds or temperatures apart.
@@ -247,13 +211,20 @@ def limit(url: str | None = None, n: int = 2) -> None:
     _gates.resize(resolve_url(url), n)
 
 
-def ask(chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed: int) -> Reply:
+def ask(
+    chat: BaseChatModel,
+    messages: Messages,
+    *,
+    schema: dict[str, Any],
+    seed: int,
+    timeout: float | None = None,
+) -> Reply:
     """Ask a model one question and return its raw answer.
 
     A `ChatOllama` is sent the schema as `format`, and the seed. Any other LangChain chat model is
-    invoked as it is, without schema, seed, limit or time-out of ours; its done_reason is taken
-    from the metadata (`done_reason`, `finish_reason` or `stop_reason`), and is `"stop"` where
-    there is none; its errors come through unchanged.
+    invoked as it is, without schema, seed or limit; its done_reason is taken from the metadata
+    (`done_reason`, `finish_reason` or `stop_reason`), and is `"stop"` where there is none; its
+    errors come through unchanged.
 
     Args:
         chat: the model; see `connect`.
@@ -261,11 +232,13 @@ def ask(chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed
         schema: JSON schema of the answer.
         seed: what the server draws from; the same question and seed give the same answer on one
             machine, one version and one model digest, if the prompt fits into `num_ctx`.
+        timeout: seconds, where they are fewer than the model's own; waiting for a turn included.
+            A model that is not Ollama's is then left to finish on a thread of its own.
 
     Raises:
-        TransportError: `"timeout"` if time ran out (a silent server is given up at the latest
-            after twice the model's `timeout`), `"transport"` if the connection failed or broke,
-            the server failed, or it only loaded the model.
+        TransportError: `"timeout"` if time ran out (a server that falls silent in the middle of an
+            answer is given up at the latest after twice the time), `"transport"` if the
+            connection failed or broke, the server failed, or it only loaded the model.
         ModelUnavailable: if the server does not have the model or refuses the request.
 
     >>> from fairagents.testing import FakeOllama
@@ -274,23 +247,24 @@ def ask(chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed
     ...     ask(chat, [("human", "a or b?")], schema={"type": "object"}, seed=1).text
     '{"approved": ["a"]}'
     """
-    given, url, budget = _prepare(chat, seed)
+    given, url, budget = _prepare(chat, seed, timeout)
     if given is None:
         started = time.monotonic()
-        return _foreign(chat, chat.invoke(list(messages)), started)
+        return _foreign(chat, within(lambda: chat.invoke(list(messages)), url, budget), started)
     end = time.monotonic() + (math.inf if budget is None else budget)
     gate = _gates.thread(url)
     if not gate.acquire(timeout=budget):
-        raise _late(url, budget)
+        raise late(url, budget)
     try:
         started = time.monotonic()
+        given = _hurried(given, url, end - started)
         total: AIMessage | None = None
-        with _mapped(url, budget):
+        with mapped(url, budget):
             # Streamed, for the client's own time-out starts afresh with every token.
             for chunk in given.bind(format=schema).stream(list(messages)):
                 total = chunk if total is None else total + chunk  # type: ignore[assignment]
                 if time.monotonic() > end:
-                    raise _late(url, budget)
+                    raise late(url, budget)
             if total is None:
                 raise ValueError("an empty stream")
             return _reply(total, total.response_metadata.get("done_reason"), given.model, started)
@@ -299,18 +273,31 @@ def ask(chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed
 
 
 async def aask(
-    chat: BaseChatModel, messages: Messages, *, schema: dict[str, Any], seed: int
+    chat: BaseChatModel,
+    messages: Messages,
+    *,
+    schema: dict[str, Any],
+    seed: int,
+    timeout: float | None = None,
 ) -> Reply:
     """Ask a model one question from a coroutine; as `ask`, but the time-out is exact.
 
     A model from `connect` may be used in any number of event loops, one after the other or at
     once.
     """
-    given, url, budget = _prepare(chat, seed)
+    given, url, budget = _prepare(chat, seed, timeout)
     if given is None:
         started = time.monotonic()
-        return _foreign(chat, await chat.ainvoke(list(messages)), started)
-    with _mapped(url, budget):
+        # Told apart from a time-out of the model's own, which comes through unchanged.
+        scope = asyncio.timeout(budget)
+        try:
+            async with scope:
+                return _foreign(chat, await chat.ainvoke(list(messages)), started)
+        except TimeoutError:
+            if scope.expired():
+                raise late(url, budget) from None
+            raise
+    with mapped(url, budget):
         async with asyncio.timeout(budget), _gates.task(url):
             started = time.monotonic()
             message = await given.bind(format=schema).ainvoke(list(messages))
@@ -318,7 +305,31 @@ async def aask(
             return _reply(message, reason, given.model, started)
 
 
-def _prepare(chat: BaseChatModel, seed: int) -> tuple[ChatOllama | None, str, float | None]:
+def identify(chat: BaseChatModel) -> Model:
+    """Return what is known of a chat model before it is asked; an Ollama model is checked.
+
+    Raises:
+        ModelUnavailable: an Ollama server does not answer or does not have the model.
+        SpecError: the address is malformed.
+    """
+    from langchain_ollama import ChatOllama
+
+    if isinstance(chat, ChatOllama):
+        return check(f"ollama:{chat.model}", chat.base_url)
+    return Model(model_name(chat), "", "")
+
+
+def model_name(chat: object) -> str:
+    """Return a readable name of a chat model object: its class, and its model where it says one."""
+    keys = ("model", "model_name", "model_id", "deployment_name")
+    names = (getattr(chat, key, None) for key in keys)
+    name = next((n for n in names if isinstance(n, str) and n), "")
+    return f"{type(chat).__name__}:{name}" if name else type(chat).__name__
+
+
+def _prepare(
+    chat: BaseChatModel, seed: int, timeout: float | None
+) -> tuple[ChatOllama | None, str, float | None]:
     """Return the model with the seed set, its server and seconds per question.
 
     None stands for a model that is not Ollama's.
@@ -326,50 +337,33 @@ def _prepare(chat: BaseChatModel, seed: int) -> tuple[ChatOllama | None, str, fl
     from langchain_ollama import ChatOllama
 
     if not isinstance(chat, ChatOllama):
-        return None, type(chat).__name__, None
+        return None, type(chat).__name__, timeout
     # A copy shares the HTTP clients; `invoke(seed=)` is refused and `bind(options=)` would
     # replace every other option.
     given = chat.model_copy(update={"seed": seed, "cache": False})
-    timeout = (chat.client_kwargs or {}).get("timeout")
-    budget = float(timeout) if isinstance(timeout, int | float) else None
+    budget = _own_timeout(chat)
+    if timeout is not None:
+        budget = timeout if budget is None else min(budget, timeout)
     return given, resolve_url(chat.base_url), budget
 
 
-@contextlib.contextmanager
-def _mapped(url: str, budget: float | None) -> Iterator[None]:
-    """Turn what Ollama's client raises into errors of this package."""
-    import httpx
-    import ollama
-
-    try:
-        yield
-    except (httpx.TimeoutException, TimeoutError):
-        raise _late(url, budget) from None
-    except ollama.ResponseError as error:
-        status, words = error.status_code, _line(error)
-        if status == 404:
-            raise ModelUnavailable(
-                f"{url} says: {words}; see `ollama list`, then `ollama pull` the model"
-            ) from error
-        if 300 <= status < 500 and status not in (408, 425, 429):
-            raise ModelUnavailable(f"{url} refuses the request: {words}") from error
-        raise TransportError(f"{url} failed: {words}") from error
-    except (httpx.HTTPError, ConnectionError) as error:
-        raise TransportError(f"{url} gave no answer: {_line(error)}") from error
-    except ValueError as error:
-        # A stream that is empty (the model was only loaded) or not in Ollama's format.
-        raise TransportError(f"{url} sent no usable answer: {_line(error)}") from error
+def _own_timeout(chat: ChatOllama) -> float | None:
+    timeout = (chat.client_kwargs or {}).get("timeout")
+    return float(timeout) if isinstance(timeout, int | float) else None
 
 
-def _late(url: str, budget: float | None) -> TransportError:
-    allowed = "" if budget is None else f" within {budget:g} s, the wait for a turn included"
-    return TransportError(f"{url} gave no answer{allowed}", "timeout")
+def _hurried(chat: ChatOllama, url: str, left: float) -> ChatOllama:
+    """Return the model with a client that gives up in time, where its own would wait longer.
 
-
-def _line(error: Exception) -> str:
-    """Return an error in one line of at most 200 characters."""
-    text = " ".join(str(error).split()) or type(error).__name__
-    return text if len(text) <= 200 else f"{text[:197]}..."
+    The time-out belongs to the client; a new one costs some milliseconds, more with https.
+    """
+    own = _own_timeout(chat)
+    if left == math.inf or (own is not None and left > 0.95 * own):
+        return chat
+    fields = {name: getattr(chat, name) for name in chat.model_fields_set}
+    timeout = {"timeout": max(left, 1e-3)}
+    fields["client_kwargs"] = client_options(url, 1) | (chat.client_kwargs or {}) | timeout
+    return type(chat)(**fields)
 
 
 def _foreign(chat: BaseChatModel, message: AIMessage, started: float) -> Reply:

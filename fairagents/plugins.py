@@ -16,7 +16,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 from fairagents.errors import SpecError, did_you_mean
 from fairagents.record import Record
 
-
 REFERENCE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "maxProperties": 1}]}
 """JSON Schema of a reference to a plug-in."""
 

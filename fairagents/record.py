@@ -12,6 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationE
 from fairagents.errors import SpecError, did_you_mean
 
 T = TypeVar("T")
+S = TypeVar("S")
 
 
 def _tuple_of_list(value: object) -> object:
@@ -21,8 +22,11 @@ def _tuple_of_list(value: object) -> object:
 Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]
 """A tuple field that also takes a list; sets are refused, for they have no order."""
 
+Row = Annotated[tuple[S, T], Strict(False)]
+"""A field of two values of their own kinds, written as a tuple or a list."""
+
 Pair = Annotated[tuple[T, T], Strict(False)]
-"""A field of two values, written as a tuple or a list."""
+"""A field of two values of one kind, written as a tuple or a list."""
 
 
 class Record(BaseModel):
@@ -55,9 +59,11 @@ class Record(BaseModel):
             SpecError: every mistake in the data, each with its path.
         """
         try:
-            return cls.model_validate_json(json.dumps(data))
-        except ValidationError as error:
-            raise SpecError(explain(error, cls, where)) from None
+            text = json.dumps(data)
+        except (TypeError, ValueError) as error:
+            # TOML knows dates and times, which no record holds.
+            raise SpecError(f"{where or cls.__name__}: not plain data: {error}") from None
+        return cls.from_json(text, where)
 
     @classmethod
     def from_json(cls, text: str | bytes, where: str = "") -> Self:
@@ -117,7 +123,10 @@ def explain(error: ValidationError, model: type[BaseModel], where: str = "") -> 
             message = f"no such field; {did_you_mean(str(item['loc'][-1]), fields)}"
         elif item["type"] == "missing":
             message = "is required"
-        elif not isinstance(item["input"], dict | list | tuple | BaseModel):
+        elif (
+            not isinstance(item["input"], dict | list | tuple | BaseModel)
+            and repr(item["input"]) not in message
+        ):
             message = f"{message}, not {item['input']!r}"
         lines.append(f"{where + ': ' if where else ''}{place}: {message}")
     return "\n".join(lines)

@@ -198,10 +198,10 @@ class Objective(Record):
                     "that counts 0 and the value that counts 1"
                 )
             if (zero < one) != (self.direction == "max"):
-                better = "the second anchor above" if self.direction == "max" else "below"
+                side = "above" if self.direction == "max" else "below"
                 raise ValueError(
-                    f"objective {self.id!r}: direction {self.direction!r} wants {better} the "
-                    f"first, not {self.anchors}"
+                    f"objective {self.id!r}: direction {self.direction!r} wants the second anchor "
+                    f"{side} the first, not {self.anchors}"
                 )
         if self.reads == "variety" and (self.anchors == "case" or self.direction == "min"):
             raise ValueError(
@@ -236,6 +236,10 @@ class Constraint(Record):
             raise ValueError(f"soft constraint {self.id!r}: cost must lie in (0, 1]")
         if self.kind == "hard" and self.cost:
             raise ValueError(f"hard constraint {self.id!r} has no cost: its worth is 0")
+        if self.when is not None and (columns := self.when.columns()):
+            raise ValueError(
+                f"constraint {self.id!r}: `when` reads the request, not column {columns[0]!r}"
+            )
         return self
 
 

@@ -61,9 +61,7 @@ class Clash(Record):
     ids: Many[str] = Field(min_length=2)
 
 
-Limit = Annotated[
-    GroupLimit | AtMostPer | Include | Exclude | Clash, Field(discriminator="kind")
-]
+Limit = Annotated[GroupLimit | AtMostPer | Include | Exclude | Clash, Field(discriminator="kind")]
 
 
 class Slate(Record):
@@ -120,7 +118,7 @@ class Assign(Record):
     kind: Literal["assign"] = "assign"
     seats: dict[str, int]
     load: dict[str, int]
-    acceptable: dict[str, Many[str]] = {}
+    acceptable: dict[str, Many[str]] = Field(default_factory=dict)
     limits: Many[Limit] = ()
 
     @model_validator(mode="after")

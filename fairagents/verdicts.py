@@ -19,7 +19,7 @@ from fairagents.evaluators.base import Batch
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
 from fairagents.spec import Floats, Ints
-from fairagents.worth import FLAT
+from fairagents.worth import regret_of
 
 BATCH = 512
 """The most decisions in memory at once in the vectorised engine."""
@@ -53,9 +53,7 @@ class Verdicts(Sequence[Verdict]):
         self.cases: tuple[str, ...] = tuple(c for block in blocks for c in block.cases)
         keys = list(dict.fromkeys(key for block in blocks for key in block.values))
         self._values = {
-            key: np.concatenate(
-                [b.values.get(key, np.full(len(b.cases), np.nan)) for b in blocks]
-            )
+            key: np.concatenate([b.values.get(key, np.full(len(b.cases), np.nan)) for b in blocks])
             for key in keys
         }
         width = max((b.outcomes.shape[1] for b in blocks), default=0)
@@ -72,6 +70,8 @@ class Verdicts(Sequence[Verdict]):
 
     def __getitem__(self, i: int) -> Verdict:  # type: ignore[override]
         """Return one whole verdict; TypeError when the cases were not given as a sequence."""
+        if isinstance(i, slice):
+            raise TypeError("whole verdicts are read one at a time; the columns take slices")
         if self._whole is not None:
             return self._whole[i]
         if self._cases is None:
@@ -137,9 +137,7 @@ def _packed(setup: Setup, verdicts: Sequence[Verdict]) -> _Block:
         ids = verdict.decision.outcome.ids
         outcomes[i, : len(ids)] = [index[one] for one in ids]
         for r in verdict.results:
-            column = values.setdefault(
-                (r.measure, r.subject), np.full(len(verdicts), np.nan)
-            )
+            column = values.setdefault((r.measure, r.subject), np.full(len(verdicts), np.nan))
             column[i] = np.nan if r.value is None else r.value
     silent = [sum(v.status == "abstained" for v in verdict.votes) for verdict in verdicts]
     return _Block(
@@ -179,26 +177,28 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
         raise InfeasibleError(f"case {cases[0].id!r}: {size} of {m} candidates are wanted")
     if any(not w.linear.additive for s in settings for w in s.worths):
         return None
-    items = np.array([[w.items for w in s.worths] for s in settings])
+    items: Floats = np.array([[w.items for w in s.worths] for s in settings])
     linear = np.array([[w.linear.values for w in s.worths] for s in settings])
-    said = np.stack(
-        [np.round(items[:, i], a.policy.digits) for i, a in enumerate(setup.agents)],  # type: ignore[attr-defined]
+    said: Floats = np.stack(
+        [
+            np.round(items[:, i], agent.policy.digits)
+            for i, agent in enumerate(setup.agents)
+            if isinstance(agent.policy, Utility)
+        ],
         axis=1,
     )
     chosen = _chosen(setup, cases, said, settings, size)
     worths = np.take_along_axis(linear, chosen[:, None, :], axis=2).sum(axis=2)
     ordered = np.sort(linear, axis=2)
     low, high = ordered[..., :size].sum(axis=2), ordered[..., -size:].sum(axis=2)
-    span = high - low
-    with np.errstate(invalid="ignore", divide="ignore"):
-        regret = np.where(span > FLAT, (high - worths) / span, np.nan)
+    regret = regret_of(worths, low, high)
     batch = Batch(setup.stakeholders, worths, regret, items, said, size)
     values: dict[tuple[str, str], Floats] = {}
     for evaluator in setup.evaluators:
         columns = evaluator.batch(batch)
         if columns is None:
             return None
-        values.update({key: np.round(column, 12) for key, column in columns.items()})
+        values.update({key: np.round(column, 12) + 0.0 for key, column in columns.items()})
     rows = np.array([s.pool.rows if s.pool.rows is not None else np.arange(m) for s in settings])
     outcomes = np.take_along_axis(rows, chosen, axis=1)
     ids = tuple(case.id for case in cases)
@@ -215,9 +215,7 @@ def _chosen(
     words = setup.catalogue.once("words", lambda: id_words(setup.catalogue.ids))
     rows = [s.pool.rows for s in settings]  # type: ignore[attr-defined]
     own = words if rows[0] is None else np.array([words[r] for r in rows])
-    seeds = np.array(
-        [derive(setup.seed, case.id, "ties", 1) for case in cases], dtype=np.uint64
-    )
+    seeds = np.array([derive(setup.seed, case.id, "ties", 1) for case in cases], dtype=np.uint64)
     keys = tie_keys(seeds[:, None], own)
     first = np.argsort(keys, axis=1)
     best = np.argsort(-np.take_along_axis(totals, first, axis=1), axis=1, kind="stable")

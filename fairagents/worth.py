@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -16,14 +16,13 @@ from pydantic import Field
 from fairagents.ballot import Agenda
 from fairagents.case import Case, Pool
 from fairagents.catalogue import Catalogue
-from fairagents.errors import SpecError
+from fairagents.errors import InfeasibleError, SpecError
 from fairagents.feasible import Feasible
 from fairagents.outcome import Linear, Outcome
 from fairagents.record import Record
 from fairagents.seeds import derive
 from fairagents.spec import Bools, Constraint, Floats, Ints, Objective, Stakeholder
 from fairagents.task import Include, Slate
-
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -176,8 +175,8 @@ def _groups(objective: Objective, pool: Pool) -> tuple[Bools, float, float]:
     groups = codes[None, :] == present[:, None]
     if not len(labels) or not len(present):
         raise SpecError(f"objective {objective.id!r}: the column is unknown for every candidate")
-    zero, one = objective.anchors  # type: ignore[misc]
-    return groups, float(zero), float(one)
+    assert objective.anchors != "case"  # refused by Objective
+    return groups, *objective.anchors
 
 
 class Cut(Record):
@@ -227,7 +226,7 @@ class Setting:
 
     @functools.cached_property
     def extremes(self) -> tuple[tuple[float, float, bool], ...]:
-        """Per stakeholder: lowest and highest worth of a feasible outcome, and if both are exact."""
+        """Per stakeholder: lowest and highest worth of a feasible outcome, and if exact."""
         return tuple(self.feasible.extremes(w.linear) for w in self.worths)
 
     def of(self, outcome: Outcome) -> Floats:
@@ -238,10 +237,7 @@ class Setting:
     def regret(self, worths: Floats) -> Floats:
         """Return range-normalised regret, shape (n,), in [0, 1]; NaN where a range is empty."""
         low, high = (np.array([e[i] for e in self.extremes]) for i in (0, 1))
-        span = high - low
-        with np.errstate(invalid="ignore", divide="ignore"):
-            regret: Floats = np.where(span > FLAT, (high - worths) / span, np.nan)
-        return regret
+        return regret_of(worths, low, high)
 
     def notes(self) -> tuple[str, ...]:
         """Return what was unknown and how it was counted, over all stakeholders."""
@@ -254,11 +250,17 @@ class Setting:
         A cut that leaves no feasible slate is widened to everything.
         """
         allowed = np.flatnonzero(self.feasible.allowed)
+        if not len(allowed):
+            raise InfeasibleError(
+                f"case {self.case.id!r}: every candidate is excluded", self.feasible.clash()
+            )
         if len(allowed) <= cut.whole:
             return Agenda(ids=tuple(self.pool.ids[i] for i in allowed))
         top = max(cut.top, self.size)
         nominated = []
-        included = [one for lim in self.case.task.limits if isinstance(lim, Include) for one in lim.ids]
+        included = [
+            one for lim in self.case.task.limits if isinstance(lim, Include) for one in lim.ids
+        ]
         keep = {self.pool.index[one] for one in included}
         for w in self.worths:
             best = allowed[np.argsort(-w.items[allowed], kind="stable")[:top]]
@@ -301,6 +303,18 @@ def _taken(linear: Linear, rows: Ints) -> Linear:
 
 FLAT = 1e-9
 """A worth range up to this is flat: nothing the council decides matters to that stakeholder."""
+
+
+def regret_of(worths: Floats, low: Floats, high: Floats) -> Floats:
+    """Return (high - worths) / (high - low), in [0, 1]; NaN where the range is flat.
+
+    Rounding is clipped, for sums of the same numbers in another order may differ in the last bit.
+    """
+    span = high - low
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.clip((high - worths) / span, 0.0, 1.0)
+    regret: Floats = np.where(span > FLAT, share, np.nan)
+    return regret
 
 
 @dataclass(frozen=True)
@@ -348,7 +362,7 @@ class Conflict:
 def conflict(
     setting: Setting,
     *,
-    mode: str = "local",
+    mode: Literal["local", "milp"] = "local",
     gap: float = 1e-3,
     time_limit: float = 5.0,
     tolerance: float = 0.05,
@@ -412,5 +426,5 @@ def rescale(linear: Linear, low: float, high: float) -> Linear:
         values=linear.values / span,
         constant=(linear.constant - low) / span,
         least=tuple((weight / span, u) for weight, u in linear.least),
-        variety=tuple((weight / span, *rest) for weight, *rest in linear.variety),
+        variety=tuple((w / span, groups, zero, one) for w, groups, zero, one in linear.variety),
     )

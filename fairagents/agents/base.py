@@ -87,7 +87,7 @@ class Brief:
 
     @property
     def worth(self) -> Floats:
-        """Own worth of each alternative on the agenda, shape (m,), in [0, 1]; computed on demand."""
+        """Own worth of each alternative on the agenda, shape (m,), in [0, 1]; lazy."""
         return worth(self.stakeholder, self.pool, self.size).items[self.rows]
 
     def vote(self, said: Said, policy: Policy, codes: tuple[str, ...] = ()) -> Vote:

@@ -169,5 +169,3 @@ def _add(
     if key in ballots:
         raise BallotError(f"{where}: a second ballot of {key[1]!r} for {key[0]!r}")
     ballots[key] = said
-
-

@@ -1,4 +1,4 @@
-"""Scripted policies: pure functions of the brief, for twins, baselines and whole offline studies."""
+"""Scripted policies: pure functions of the brief, for twins, baselines and offline studies."""
 
 from __future__ import annotations
 

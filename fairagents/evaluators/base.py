@@ -137,7 +137,7 @@ class Evaluator(Plugin, abc.ABC):
     ) -> Result:
         """Return a result of this measure; None or NaN is undefined and needs a reason."""
         # Beyond 12 digits the order of summation shows, and that is no part of the result.
-        number = None if value is None or math.isnan(value) else round(float(value), 12)
+        number = None if value is None or math.isnan(value) else round(float(value), 12) + 0.0
         return Result(
             measure=self.name,
             subject=subject,

@@ -59,7 +59,7 @@ class History:
 
 
 class Protocol(Plugin, abc.ABC):
-    """Who is asked when, and when to stop. A subclass gives `turn`, and `limit` beyond one round."""
+    """Who is asked when, and when to stop. A subclass gives `turn`, and `limit` if not 1."""
 
     @abc.abstractmethod
     def turn(self, history: History) -> Move:

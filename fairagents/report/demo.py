@@ -1,4 +1,4 @@
-"""What the demo shows of one decision, as data: the terminal, JSON and CSV are three views of it."""
+"""What the demo shows of one decision, as data; terminal, JSON and CSV are views of it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fairagents.council import Council
 from fairagents.decision import Verdict
 from fairagents.engine import run
 from fairagents.evaluators.collective import WorstOff
-from fairagents.explain import Reason, reasons, why
+from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.record import Record
 from fairagents.rules.base import RULES
 from fairagents.seeds import derive
@@ -121,7 +121,7 @@ class Shown(Record):
     rules: tuple[RuleLine, ...]
     variants: tuple[Variant, ...]
     weighting: Weighting | None
-    why: Reason | None
+    why: Reason | Outside | None
     ties: tuple[tuple[str, ...], ...]
     agenda: int
     candidates: int
@@ -153,7 +153,9 @@ def show(
     setting = usecase.setting(verdict.case)
     found = conflict(setting)
     rules = council.compare(verdict, list(RULES))
-    worst, who = _worst(verdict)
+    standings = _standings(usecase, council, setting, verdict)
+    known = [(s.attained, s.id) for s in standings if s.attained is not None]
+    worst = min((value for value, _ in known), default=None)
     return Shown(
         usecase=usecase.name,
         case=verdict.case,
@@ -161,9 +163,9 @@ def show(
         seed=verdict.seed,
         model=model,
         lines=_lines(usecase, council, setting, verdict),
-        standings=_standings(usecase, council, setting, verdict),
+        standings=standings,
         worst_off=worst,
-        worst_off_who=who,
+        worst_off_who=", ".join(who for value, who in known if value == worst),
         floor=found.floor,
         bound=found.bound,
         agreement=found.status,
@@ -181,7 +183,9 @@ def show(
     )
 
 
-def _facts(usecase: UseCase, setting: Setting, rows: Sequence[int]) -> list[dict[str, float | None]]:
+def _facts(
+    usecase: UseCase, setting: Setting, rows: Sequence[int]
+) -> list[dict[str, float | None]]:
     columns = {f.key: setting.pool.values(f.indicator)[list(rows)].tolist() for f in usecase.facts}
     return [
         {key: None if np.isnan(c[i]) else round(c[i], 3) for key, c in columns.items()}
@@ -279,9 +283,7 @@ def _variants(usecase: UseCase, council: Council, verdict: Verdict) -> tuple[Var
         setting = usecase.setting(case)
         rows = [setting.pool.index[one] for one in decided.decision.outcome.ids]
         facts = _facts(usecase, setting, rows)
-        means = {
-            f.key: _mean([fact[f.key] for fact in facts]) for f in usecase.facts
-        }
+        means = {f.key: _mean([fact[f.key] for fact in facts]) for f in usecase.facts}
         worst, who = _worst(decided)
         found.append(
             Variant(label=label, worst_off=worst, who=who, facts=means, chosen=case == verdict.case)
@@ -332,6 +334,6 @@ def document(shown: Shown) -> Mapping[str, Any]:
     data = shown.model_dump(mode="json")
     for line, own in zip(data["lines"], shown.lines, strict=True):
         line["reason"]["sentence"] = own.reason.sentence()
-    if shown.why:
+    if isinstance(shown.why, Reason):
         data["why"]["sentence"] = shown.why.sentence()
     return data

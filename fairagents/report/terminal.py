@@ -8,6 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from fairagents.explain import Outside
 from fairagents.report.demo import RuleLine, Shown, Variant
 
 BAR = 12
@@ -166,7 +167,11 @@ def _advice(shown: Shown) -> list[Text]:
         return []
     best = max(known, key=lambda v: v.worst_off or 0.0)
     head = Text("Another time (the scripted twins decide each)", style="bold")
-    return [head, Text(_variant(now, shown)), *([Text(_variant(best, shown))] if best != now else [])]
+    return [
+        head,
+        Text(_variant(now, shown)),
+        *([Text(_variant(best, shown))] if best != now else []),
+    ]
 
 
 def _variant(v: Variant, shown: Shown) -> str:
@@ -181,6 +186,13 @@ def _variant(v: Variant, shown: Shown) -> str:
 def _why(shown: Shown) -> list[Text]:
     r = shown.why
     assert r is not None  # the caller asked
+    if isinstance(r, Outside):
+        head = f"Why not {r.id}: it was not on the agenda ({r.why})"
+        own = [
+            f"  by its own worth {who} puts it in place {place} of {r.among} ({worth:.2f})"
+            for who, place, worth in r.places
+        ]
+        return [Text(head, style="bold"), *map(Text, own)]
     place = f"place {r.position} of the slate" if r.position else "not in the slate"
     both = [("above", r.carried), ("below", r.against)]
     lines = [Text(f"Why {r.id}: {place}, place {r.place} on the agenda", style="bold")]

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from fairagents.ballot import Profile, Tiers, doubled_borda
-from fairagents.decision import Decision, Table, plain
+from fairagents.decision import Decision, Table
 from fairagents.errors import BallotError
 from fairagents.feasible import Feasible
 from fairagents.outcome import Outcome
@@ -22,7 +22,7 @@ from fairagents.spec import Floats, Ints
 from fairagents.task import Slate
 
 TRACE_ROWS = 60
-"""A trace table holds at most this many alternatives, the best ones; `Table.cut` counts the rest."""
+"""A trace table holds at most this many alternatives, the best; `Table.cut` counts the rest."""
 
 TOLERANCE = 1e-9
 """Totals of welfare rules that differ by no more than this are tied."""
@@ -187,7 +187,7 @@ def ballot_table(name: str, profile: Profile, cells: Floats, levels: Ints, total
 
 
 def _number(weight: Fraction) -> int | float:
-    return weight.numerator if weight.denominator == 1 else plain(float(weight))  # type: ignore[no-any-return]
+    return weight.numerator if weight.denominator == 1 else float(weight)
 
 
 def _tiers(ids: Sequence[str], levels: Ints, sequence: Ints) -> Tiers:
@@ -204,5 +204,7 @@ def _tiers(ids: Sequence[str], levels: Ints, sequence: Ints) -> Tiers:
 def _decisive(tiers: Tiers, chosen: set[str]) -> Tiers:
     """Return the tiers of which the tie-break took some and left others."""
     return tuple(
-        tier for tier in tiers if len(tier) > 1 and 0 < sum(one in chosen for one in tier) < len(tier)
+        tier
+        for tier in tiers
+        if len(tier) > 1 and 0 < sum(one in chosen for one in tier) < len(tier)
     )

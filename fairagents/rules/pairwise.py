@@ -27,13 +27,16 @@ def margins(profile: Profile) -> tuple[Any, int]:
     """
     m = len(profile.ids)
     if m > MOST:
-        raise BallotError(f"pairwise rules take at most {MOST} alternatives, not {m}: cut the agenda")
+        raise BallotError(
+            f"pairwise rules take at most {MOST} alternatives, not {m}: cut the agenda"
+        )
     weights, scale = profile.whole_weights
     matrix = np.zeros((m, m), dtype=weights.dtype)
     for weight, ranks in zip(weights, profile.ranks, strict=True):
         small = ranks.astype(np.int16)
         above = small[:, None] < small[None, :]
-        matrix += weight * (above.astype(np.int8) - above.T.astype(np.int8))
+        signs = above.astype(np.int8) - above.T.astype(np.int8)
+        matrix += weight * signs.astype(matrix.dtype)
     return matrix, scale
 
 
@@ -74,9 +77,7 @@ class Copeland(Rule):
         margin = Table(
             name="margins",
             columns=("alternative", *(ids[j] for j in shown)),
-            rows=tuple(
-                (ids[i], *(plain(matrix[i, j]) / scale for j in shown)) for i in shown
-            ),
+            rows=tuple((ids[i], *(plain(matrix[i, j]) / scale for j in shown)) for i in shown),
             cut=cut,
         )
         return Order(levels, totals, (margin, duels))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import csv
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.errors import CatalogueError, did_you_mean
-from fairagents.spec import Provenance
+from fairagents.spec import Provenance, Stakeholder
 
 DATA: Final = Path(__file__).resolve().parent / "data"
 TEMPLATE: Final = Path(__file__).resolve().parent / "template.csv"
@@ -90,7 +90,8 @@ def read_rows(path: str | Path) -> list[dict[str, str]]:
     for number, line in enumerate(lines, start=2):
         if len(line) != len(header):
             raise CatalogueError(
-                f"{path.name!r}, row {number}: {len(line)} cells, not {len(header)} as in the header"
+                f"{path.name!r}, row {number}: {len(line)} cells, "
+                f"not {len(header)} as in the header"
             )
     return [dict(zip(header, line, strict=True)) for line in lines]
 
@@ -134,3 +135,104 @@ def load_cities() -> Catalogue:
     309
     """
     return build("cities", read_rows(DATA / "cities.csv"), SPECS)
+
+
+# -- a user's own catalogue -------------------------------------------------------------------
+
+OPTIONAL: Final = ("population", "interests", "price", "visitors", "capacity", "air", "rail")
+"""The columns that a user's own file may have; `season` or `load` comes on top."""
+
+RANGES: Final[Mapping[str, tuple[float, float]]] = {
+    **JUDGED,
+    "latitude": (-90, 90),
+    "longitude": (-180, 180),
+    "population": (0, 1e9),
+}
+"""The least and the greatest value of each numeric column."""
+
+
+def own_catalogue(path: str | Path) -> tuple[Catalogue, tuple[str, ...]]:
+    """Read a user's own CSV of places, with lines that say what was found and what is missing.
+
+    `id`, `latitude` and `longitude` are required. `season` (a curve's name) or `load` (twelve
+    numbers joined by `|`, January first, mean 1) says when a place is full. A column whose cells
+    are all empty counts as missing; other columns are kept and not used.
+
+    Raises:
+        CatalogueError: the file can't be read, a required column is missing, or a cell is wrong;
+            it names the cell and what would be right.
+    """
+    path = Path(path)
+    rows = read_rows(path)
+    if not rows:
+        raise CatalogueError(f"{path.name!r} has no rows; start from {TEMPLATE.name}")
+    header = tuple(rows[0])
+    lacking = [name for name in ("id", *REQUIRED) if name not in header]
+    if lacking:
+        raise CatalogueError(
+            f"{path.name!r} has no column {', '.join(map(repr, lacking))}; it has "
+            f"{', '.join(map(repr, header))}. Start from {TEMPLATE.name}"
+        )
+    empty = [name for name in header if not any(row[name].strip() for row in rows)]
+    rows = [{key: cell for key, cell in row.items() if key not in empty} for row in rows]
+    specs = {
+        key: spec.model_copy(update={"provenance": _OWN})
+        for key, spec in SPECS.items()
+        if key != "city"
+    }
+    found = build(path.name, rows, {**specs, "city": SPECS["city"]})
+    _in_range(found)
+    return found, _found(found, header, empty)
+
+
+def _in_range(catalogue: Catalogue) -> None:
+    """Raise a `CatalogueError` for the first number outside its scale, or unknown place."""
+    for name, (low, high) in RANGES.items():
+        if name not in catalogue:
+            continue
+        for one, value in zip(catalogue.ids, catalogue.numeric(name).tolist(), strict=True):
+            unknown = value != value
+            if (unknown and name in REQUIRED) or (not unknown and not low <= value <= high):
+                got = "empty" if unknown else f"{value:g}"
+                raise CatalogueError(
+                    f"catalogue {catalogue.name!r}, column {name!r}, {one!r}: {got} is not "
+                    f"between {low:g} and {high:g}"
+                )
+
+
+def _found(catalogue: Catalogue, header: Sequence[str], empty: Sequence[str]) -> tuple[str, ...]:
+    used = [name for name in header if name in SPECS and name in catalogue]
+    other = [name for name in header if name != "id" and name not in SPECS]
+    lines = [f"{len(catalogue)} places; columns found: {', '.join(used)}"]
+    if other:
+        lines.append(f"columns not used: {', '.join(other)}")
+    if empty:
+        lines.append(f"columns with empty cells only, taken as missing: {', '.join(empty)}")
+    for name, count in catalogue.missing().items():
+        lines.append(f"{name}: unknown for {count} of {len(catalogue)} places")
+    return tuple(lines)
+
+
+def switched_off(catalogue: Catalogue, stakeholders: Sequence[Stakeholder]) -> tuple[str, ...]:
+    """Return a line per missing column: what can't be computed without it.
+
+    >>> cities = load_cities()
+    >>> switched_off(cities, ())
+    ()
+    """
+    lines = []
+    for name in (*OPTIONAL, "load"):
+        if name in catalogue:
+            continue
+        off = [
+            f"{s.id}/{o.id}"
+            for s in stakeholders
+            for o in s.objectives
+            if name in o.indicator.requires()
+        ]
+        what = "season (or load)" if name == "load" else name
+        effect = f"switches off {', '.join(off)}" if off else "switches off nothing"
+        if name == "rail":
+            effect = "no trips by train in the emissions, and 'rail' can't be required"
+        lines.append(f"missing: {what}: {effect}")
+    return tuple(lines)

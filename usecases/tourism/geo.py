@@ -30,6 +30,7 @@ RAIL_FAR_KM, RAIL_NEAR_KM, COACH_KM = 1200.0, 600.0, 500.0
 
 MODES: Final = ("rail", "coach", "plane")
 RAIL, COACH, PLANE = range(3)
+_RATES: Final = np.array([FACTORS[name] for name in MODES])
 
 LANDS: Final[tuple[tuple[str, float, float, float, float], ...]] = (
     ("Iceland", 63.0, 67.0, -25.0, -13.0),
@@ -61,9 +62,6 @@ Sicily counts as mainland, since trains cross the strait. Of Finland the land wa
 is no way to travel. An island that is not listed counts as mainland: give its cities rail 0.
 """
 
-TUNNEL: Final = frozenset({"mainland", "Great Britain"})
-"""Trains run between these two, from hubs (rail level 3 at both ends) only."""
-
 
 def distance(lat: float, lon: float, lats: Floats, lons: Floats) -> Floats:
     """Return great-circle distances in km, shape (m,), by the haversine formula.
@@ -85,6 +83,14 @@ def lands(lats: Floats, lons: Floats) -> Ints:
         inside = (lats >= south) & (lats < north) & (lons >= west) & (lons < east)
         found[inside & (found == 0)] = LAND_NAMES.index(name)
     return found
+
+
+def land_at(lat: float, lon: float) -> int:
+    """Return the land of one point: an index into `LAND_NAMES`, 0 for the mainland."""
+    for name, south, north, west, east in LANDS:
+        if south <= lat < north and west <= lon < east:
+            return LAND_NAMES.index(name)
+    return 0
 
 
 LAND_NAMES: Final = ("mainland", *dict.fromkeys(row[0] for row in LANDS))
@@ -130,7 +136,7 @@ def emissions(km: Floats, modes: Ints) -> Floats:
     >>> emissions(np.array([500.0]), np.array([PLANE])).round(1).tolist()
     [149.7]
     """
-    rate = np.array([FACTORS[name] for name in MODES])[modes]
+    rate = _RATES[modes]
     way = np.where(modes == PLANE, km + AIR_DETOUR_KM, GROUND_DETOUR * km)
     return np.asarray(2 * rate * way)
 

@@ -33,7 +33,7 @@ def travel(pool: Pool) -> tuple[Floats, Ints]:
         )
         others = all_lands if pool.rows is None else all_lands[pool.rows]
         rails = pool.numeric("rail") if pool.has("rail") else np.zeros(len(pool))
-        land = int(geo.lands(np.array([lat]), np.array([lon]))[0])
+        land = geo.land_at(lat, lon)
         km = geo.distance(lat, lon, lats, lons)
         rail = float(pool.request.get("origin_rail", 2))
         return km, geo.mode(km, rail, rails, land, others)
@@ -66,7 +66,7 @@ class Match(Indicator):
 
     def values(self, pool: Pool) -> Floats:
         """Return the share, shape (m,)."""
-        return pool.once("matched", lambda: matched(pool))  # type: ignore[no-any-return]
+        return matched(pool)
 
     def requires(self) -> tuple[str, ...]:
         """Return the tags column."""
@@ -154,6 +154,25 @@ class Obscurity(Indicator):
     def requires(self) -> tuple[str, ...]:
         """Return the visitors column."""
         return ("visitors",)
+
+    def reads_case(self, pool: Pool) -> bool:
+        """Return False: it is the same in every case."""
+        return False
+
+
+class Size(Indicator):
+    """How large a place is: the decimal logarithm of its inhabitants, 4 (ten thousand) to 7."""
+
+    unit: ClassVar[str] = "log10 inhabitants"
+
+    def values(self, pool: Pool) -> Floats:
+        """Return log10 of the population, shape (m,); NaN where it is unknown or 0."""
+        people = pool.numeric("population")
+        return np.log10(np.where(people > 0, people, np.nan))
+
+    def requires(self) -> tuple[str, ...]:
+        """Return the population column."""
+        return ("population",)
 
     def reads_case(self, pool: Pool) -> bool:
         """Return False: it is the same in every case."""

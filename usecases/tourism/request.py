@@ -99,11 +99,14 @@ class TripRequest(Record):
 def place(origin: str, catalogue: Catalogue) -> tuple[float, float, float]:
     """Return an origin's latitude and longitude in degrees and its rail level.
 
-    A point that is no city, and a city whose level is unknown, count as rail level 2.
+    A city is looked up in the catalogue, else among the cities that ship with the use case. A
+    point that is no city, and a city whose level is unknown, count as rail level 2.
 
     Raises:
         SpecError: no such city, and not two numbers in range.
     """
+    if origin not in catalogue.index and origin in load_cities().index:
+        catalogue = load_cities()
     if origin in catalogue.index:
         row = catalogue.row(origin)
         rail = catalogue.numeric("rail")[row] if "rail" in catalogue else float("nan")
@@ -128,7 +131,8 @@ def _tags(catalogue: Catalogue) -> tuple[str, ...]:
 def _check(words: Sequence[str], known: Sequence[str], field: str) -> None:
     for word in words:
         if word not in known:
-            raise SpecError(f"TripRequest.{field}: no {word!r}; {did_you_mean(word, known)}")
+            hint = did_you_mean(word, known) if known else "the catalogue has no interests"
+            raise SpecError(f"TripRequest.{field}: no {word!r}; {hint}")
 
 
 def _limits(request: TripRequest, catalogue: Catalogue, exclude: Sequence[str]) -> list[Exclude]:
@@ -186,6 +190,22 @@ def trip_case(
         task=Slate(size=size, limits=tuple(_limits(request, catalogue, exclude))),
         request=data,
     )
+
+
+def months_of(case: Case) -> dict[str, Case]:
+    """Return a trip's siblings in all twelve months, by month name, the case itself among them.
+
+    >>> trip = trip_case(TripRequest(origin="Vienna", month=7))
+    >>> months_of(trip)["July"] is trip
+    True
+    """
+    siblings = {}
+    for number, name in enumerate(MONTHS, start=1):
+        request = {**case.request, "month": number}
+        other = {"id": f"{case.id}@{name.casefold()}", "request": request}
+        same = case.request.get("month") == number
+        siblings[name] = case if same else case.model_copy(update=other)
+    return siblings
 
 
 def _slug(request: TripRequest) -> str:

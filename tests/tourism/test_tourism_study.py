@@ -1,0 +1,97 @@
+"""The declared tensions and harmonies, measured; and whether they hang on a single choice."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fairagents.usecase import Relation
+from usecases.tourism import tourism
+from usecases.tourism.study import (
+    FLOOR,
+    Picture,
+    left_out,
+    levels_moved,
+    moved,
+    picture,
+    report,
+    some,
+    spearman,
+)
+
+
+@pytest.fixture(scope="module")
+def base() -> Picture:
+    return picture(tourism, [c for c in tourism.cases() if c.request["budget"] != "medium"])
+
+
+def test_enough_is_declared() -> None:
+    kinds = [one.kind for one in tourism.relations]
+    assert kinds.count("tension") >= 3
+    assert kinds.count("harmony") >= 2
+    assert all(len(one.why) > 20 for one in tourism.relations)
+
+
+def test_some_objective_reads_the_whole_slate() -> None:
+    reads = [o.reads for s in tourism.stakeholders for o in s.objectives]
+    assert "worst" in reads
+
+
+def test_every_declared_relation_holds(base: Picture) -> None:
+    assert base.cases >= 60
+    assert base.failures() == ()
+
+
+def test_tensions_are_proved_in_most_cases(base: Picture) -> None:
+    for one in base.pairs:
+        if one.declared == "tension":
+            assert one.proved >= 0.09
+            assert one.cases_proved >= base.cases / 2
+
+
+def test_no_decision_suits_all_and_none_is_hopeless(base: Picture) -> None:
+    assert FLOOR[0] <= base.floor <= base.bound <= 1
+
+
+def test_some_cases_meet_every_value_of_the_grid() -> None:
+    cases, few = tourism.cases(), some(tourism.cases())
+    for key in ("origin", "month", "budget", "party"):
+        assert {c.request[key] for c in few} == {c.request[key] for c in cases}
+
+
+def test_the_floor_stays_with_anyone_left_out() -> None:
+    for name, floor in left_out(tourism, some(tourism.cases())).items():
+        assert FLOOR[0] <= floor <= FLOOR[1], name
+
+
+@pytest.mark.parametrize("column", sorted(tourism.judged))
+def test_a_level_more_or_less_leaves_the_floor(column: str) -> None:
+    cases = some(tourism.cases(), 19)
+    only = replace(tourism, judged={column: tourism.judged[column]})
+    for (_, step), other in levels_moved(only, cases).items():
+        assert FLOOR[0] <= other.floor <= FLOOR[1], step
+        assert max(one.extreme for one in other.pairs) <= 0.9, step
+
+
+def test_levels_stay_within_their_scale() -> None:
+    up = moved(tourism, "rail", 1).catalogue.numeric("rail")
+    assert (up.min(), up.max()) == (1, 3)
+
+
+def test_a_wrong_declaration_is_found() -> None:
+    wrong = Relation(between=("residents", "providers"), kind="tension", why="to be refuted")
+    found = picture(replace(tourism, relations=(wrong,)), some(tourism.cases(), 30))
+    assert any(line.startswith("tension residents-providers") for line in found.failures())
+
+
+def test_spearman_is_the_correlation_of_ranks() -> None:
+    rho = spearman(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 1.0]]))
+    assert rho[0, 1] == pytest.approx(-1)
+
+
+@pytest.mark.study
+def test_the_same_picture_everywhere() -> None:
+    lines = list(report(tourism))
+    assert lines[-1] == "holds everywhere"
