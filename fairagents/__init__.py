@@ -61,59 +61,74 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from fairagents.agents.base import POLICIES, Agent, Brief, Policy
-    from fairagents.agents.llm import LLM
-    from fairagents.agents.recorded import Recorded
-    from fairagents.agents.scripted import Random, Utility
+    from fairagents.agents.base import (
+        POLICIES as POLICIES,
+        Agent as Agent,
+        Brief as Brief,
+        Policy as Policy,
+    )
+    from fairagents.agents.llm import LLM as LLM
+    from fairagents.agents.recorded import Recorded as Recorded
+    from fairagents.agents.scripted import Random as Random, Utility as Utility
     from fairagents.ballot import (
-        Abstention,
-        Agenda,
-        Approvals,
-        Plan,
-        Profile,
-        Ranking,
-        Ratings,
-        Vote,
+        Abstention as Abstention,
+        Agenda as Agenda,
+        Approvals as Approvals,
+        Plan as Plan,
+        Profile as Profile,
+        Ranking as Ranking,
+        Ratings as Ratings,
+        Vote as Vote,
     )
-    from fairagents.case import Case, Pool
-    from fairagents.catalogue import Catalogue, ColumnSpec
-    from fairagents.council import Council
-    from fairagents.decision import Call, Decision, Result, Verdict
+    from fairagents.case import Case as Case, Pool as Pool
+    from fairagents.catalogue import Catalogue as Catalogue, ColumnSpec as ColumnSpec
+    from fairagents.council import Council as Council
+    from fairagents.decision import (
+        Call as Call,
+        Decision as Decision,
+        Result as Result,
+        Verdict as Verdict,
+    )
     from fairagents.errors import (
-        BallotError,
-        CatalogueError,
-        DecisionError,
-        FairagentsError,
-        InfeasibleError,
-        ModelUnavailable,
-        SpecError,
+        BallotError as BallotError,
+        CatalogueError as CatalogueError,
+        DecisionError as DecisionError,
+        FairagentsError as FairagentsError,
+        InfeasibleError as InfeasibleError,
+        ModelUnavailable as ModelUnavailable,
+        SpecError as SpecError,
     )
-    from fairagents.evaluators.base import EVALUATORS, Evaluator
-    from fairagents.experiment import Experiment
-    from fairagents.feasible import Feasible
-    from fairagents.models import connect
-    from fairagents.outcome import Lottery, Outcome
-    from fairagents.protocols.base import OneShot, Protocol
-    from fairagents.rules.base import RULES, Rule
+    from fairagents.evaluators.base import EVALUATORS as EVALUATORS, Evaluator as Evaluator
+    from fairagents.experiment import Experiment as Experiment
+    from fairagents.feasible import Feasible as Feasible
+    from fairagents.models import connect as connect
+    from fairagents.outcome import Lottery as Lottery, Outcome as Outcome
+    from fairagents.protocols.base import OneShot as OneShot, Protocol as Protocol
+    from fairagents.rules.base import RULES as RULES, Rule as Rule
     from fairagents.spec import (
-        Column,
-        Constraint,
-        Indicator,
-        Objective,
-        Predicate,
-        Provenance,
-        Stakeholder,
+        Column as Column,
+        Constraint as Constraint,
+        Indicator as Indicator,
+        Objective as Objective,
+        Predicate as Predicate,
+        Provenance as Provenance,
+        Stakeholder as Stakeholder,
     )
     from fairagents.task import (
-        Assign,
-        AtMostPer,
-        Clash,
-        Divide,
-        Exclude,
-        GroupLimit,
-        Include,
-        Slate,
+        Assign as Assign,
+        AtMostPer as AtMostPer,
+        Clash as Clash,
+        Divide as Divide,
+        Exclude as Exclude,
+        GroupLimit as GroupLimit,
+        Include as Include,
+        Slate as Slate,
     )
-    from fairagents.usecase import Relation, UseCase
-    from fairagents.verdicts import Verdicts
-    from fairagents.worth import Conflict, Cut, Setting, conflict
+    from fairagents.usecase import Relation as Relation, UseCase as UseCase
+    from fairagents.verdicts import Verdicts as Verdicts
+    from fairagents.worth import (
+        Conflict as Conflict,
+        Cut as Cut,
+        Setting as Setting,
+        conflict as conflict,
+    )

@@ -13,11 +13,11 @@ from pydantic import Field, model_validator
 
 from fairagents.errors import BallotError, did_you_mean
 from fairagents.outcome import Outcome
-from fairagents.record import Many, Record, Row
+from fairagents.record import Listed, Many, Record, Row
 from fairagents.spec import Bools, Floats, Ints, require_unique
 
 Weight = int | float | Fraction
-Tiers = Many[Many[str]]
+Tiers = Listed[Listed[str]]
 
 
 class Ranking(Record):
@@ -115,7 +115,7 @@ class Source(Record):
     policy: str
     model: str = ""
     digest: str = ""
-    options: Many[Row[str, str]] = ()
+    options: Listed[Row[str, str]] = ()
     seed: int | None = None
     prompt: str = ""
     tokens_in: int = 0
@@ -136,7 +136,7 @@ class Vote(Record):
     said: Said
     status: Literal["ok", "repaired", "abstained"] = "ok"
     round: int = 1
-    codes: Many[str] = ()
+    codes: Listed[str] = ()
     source: Source
 
     @model_validator(mode="after")
@@ -160,9 +160,9 @@ class Agenda(Record):
 
     ids: Many[str]
     whole: bool = True
-    nominated: Many[Row[str, Many[str]]] = ()
-    sampled: Many[str] = ()
-    lost: Many[Row[str, float]] = ()
+    nominated: Listed[Row[str, Listed[str]]] = ()
+    sampled: Listed[str] = ()
+    lost: Listed[Row[str, float]] = ()
 
 
 class Profile:
@@ -271,7 +271,7 @@ class Profile:
             [1] * n if weights is None else weights,
             ranks_of_ratings(ratings),
             ratings,
-            np.nan_to_num(ratings) > 0.5,
+            ratings > 0.5,
             ["ratings"] * n,
         )
 
@@ -318,7 +318,7 @@ class Profile:
             if isinstance(ballot, Ratings):
                 ratings[v, where] = ballot.values
                 ranks[v] = ranks_of_ratings(ratings[v : v + 1])[0]
-                approvals[v] = np.nan_to_num(ratings[v]) > 0.5
+                approvals[v] = ratings[v] > 0.5
             elif isinstance(ballot, Approvals):
                 approvals[v, where] = True
                 ranks[v] = ~approvals[v]
@@ -368,6 +368,7 @@ class Profile:
         return ratings, derived
 
 
+@functools.lru_cache(maxsize=1024)
 def exact(weight: Weight) -> Fraction:
     """Return a weight as an exact fraction; a float counts as the decimal it prints.
 
@@ -388,7 +389,7 @@ def exact(weight: Weight) -> Fraction:
 def ranks_of_ratings(ratings: Floats) -> Ints:
     """Return each row's tiers by descending rating, shape (..., m); NaN comes last, tied."""
     values = np.where(np.isnan(ratings), -1.0, ratings)
-    order = np.argsort(-values, axis=-1, kind="stable")
+    order = np.argsort(-values, axis=-1)
     ordered = np.take_along_axis(values, order, axis=-1)
     steps = np.zeros(ordered.shape, dtype=np.int64)
     np.cumsum(ordered[..., 1:] != ordered[..., :-1], axis=-1, out=steps[..., 1:])

@@ -40,7 +40,8 @@ class Case(Record):
     @model_validator(mode="after")
     def _check(self) -> Case:
         try:
-            json.dumps(self.request, allow_nan=False)
+            if self.request:
+                json.dumps(self.request, allow_nan=False)
         except ValueError:
             raise ValueError(
                 f"case {self.id!r}: the request holds a number that is not finite; "
@@ -146,7 +147,14 @@ class Pool:
 
     def values(self, indicator: Indicator) -> Floats:
         """Return an indicator's values, computed once per pool; shape and finiteness checked."""
-        return self.once(("indicator", indicator), lambda: self._read(indicator))
+        # Equal indicators share their values, but are compared only once per catalogue: that
+        # costs more than reading a column.
+        once = self.catalogue.once
+        _, first = once(
+            ("same", id(indicator)),
+            lambda: (indicator, once(("indicator", indicator), lambda: indicator)),
+        )
+        return self.once(("values", id(first)), lambda: self._read(first))
 
     def _read(self, indicator: Indicator) -> Floats:
         for name in indicator.requires():
@@ -161,8 +169,9 @@ class Pool:
             raise SpecError(
                 f"indicator {indicator.label} returned shape {values.shape}, not ({len(self)},)"
             )
-        if np.isinf(values).any():
-            first = self.ids[int(np.flatnonzero(np.isinf(values))[0])]
+        infinite = np.isinf(values)
+        if infinite.any():
+            first = self.ids[int(np.flatnonzero(infinite)[0])]
             raise SpecError(f"indicator {indicator.label} is infinite for {first!r}")
         return values
 
@@ -177,7 +186,8 @@ class Pool:
             value = order.min(axis=0) if predicate.all else order.max(axis=0)
             if predicate.none:
                 value = 2 - value
-            return np.array([0, -1, 1], dtype=np.int8)[value]
+            combined: NDArray8 = np.array([0, -1, 1], dtype=np.int8)[value]
+            return combined
         return self._atom(predicate)
 
     def _atom(self, p: Predicate) -> NDArray8:
@@ -268,4 +278,5 @@ def _compare_numbers(numbers: Floats, p: Predicate, value: Any) -> Bools:
     }.get(p.op)
     if compare_ is None:
         raise SpecError(f"{p.describe()}: a numeric column does not take {p.op!r}")
-    return compare_(numbers, value)
+    answers: Bools = compare_(numbers, value)
+    return answers

@@ -101,8 +101,7 @@ class Catalogue:
         for column, values in cells.items():
             if len(values) != len(ids):
                 raise CatalogueError(
-                    f"catalogue {name!r}, column {column!r}: {len(values)} cells for "
-                    f"{len(ids)} ids"
+                    f"catalogue {name!r}, column {column!r}: {len(values)} cells for {len(ids)} ids"
                 )
             spec = specs.get(column) or ColumnSpec(kind=_kind_of(values))
             parse = {

@@ -72,6 +72,7 @@ def demo(
         list[str] | None, typer.Option(help="Leave a place out; repeatable.")
     ] = None,
     catalogue: Annotated[str, typer.Option(help="Your own CSV of places.")] = "",
+    template: Annotated[bool, typer.Option(help="Print a CSV to start your own from.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Everything as JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="The slate as CSV.")] = False,
@@ -92,6 +93,9 @@ def demo(
     }
     if not _given(context) and sys.stdin.isatty() and sys.stdout.isatty():
         trip = {key: typer.prompt(key.capitalize(), default=value) for key, value in trip.items()}
+    if template:
+        typer.echo(_usecase(usecase, "").template, nl=False)
+        return
     if as_json and as_csv:
         raise SpecError("give --json or --csv, not both")
     with _only_ours() as out:

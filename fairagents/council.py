@@ -194,7 +194,7 @@ class Council:
         return {"recursion_limit": 3 * self.setup.protocol.limit + 5, "run_name": "council"}
 
     def _session(self, case: Case) -> Session:
-        """Return the case's session; a run that resumes elsewhere builds it anew."""
+        """Return the run's session; a run that resumes elsewhere builds it anew."""
         with self._lock:
             found = self._sessions.get(id(case))
             if found is None or found.case is not case:
@@ -208,7 +208,9 @@ class Council:
         given = state["case"]
         # A copy, so that two runs on one case share nothing; over HTTP a case comes as plain data.
         case = given.model_copy() if isinstance(given, Case) else Case.from_data(given, "case")
-        history, move = self._session(case).turn(History(self.setup.stakeholders))
+        session = self._session(case)
+        session.warm()
+        history, move = session.turn(History(self.setup.stakeholders))
         # A thread that decided before still holds its votes: they are no part of this decision.
         fresh = {"votes": Overwrite({}), "calls": Overwrite([])}
         return {"case": case, **fresh, **_written(history, move)}

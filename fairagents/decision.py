@@ -9,7 +9,7 @@ from pydantic import Field
 from fairagents.ballot import Agenda, Tiers, Vote
 from fairagents.case import Case
 from fairagents.outcome import Lottery, Outcome
-from fairagents.record import Many, Pair, Record, Row, canonical
+from fairagents.record import Listed, Pair, Record, Row, canonical
 
 Cell = str | float | int | bool | None
 
@@ -22,8 +22,8 @@ class Table(Record):
     """
 
     name: str
-    columns: Many[str]
-    rows: Many[Many[Cell]]
+    columns: Listed[str]
+    rows: Listed[Listed[Cell]]
     cut: int = 0
 
 
@@ -46,14 +46,14 @@ class Decision(Record):
     rule: str
     outcome: Outcome
     tiers: Tiers = ()
-    totals: Many[Row[str, float]] = ()
+    totals: Listed[Row[str, float]] = ()
     ties: Tiers = ()
     tie_break: str = ""
     optimal: bool = True
     gap: float | None = None
     lottery: Lottery | None = None
-    notes: Many[str] = ()
-    trace: Many[Table] = ()
+    notes: Listed[str] = ()
+    trace: Listed[Table] = ()
 
     def table(self, name: str) -> Table:
         """Return the trace table of that name; KeyError when there is none."""
@@ -84,7 +84,7 @@ class Result(Record):
     n: int = 0
     direction: Literal["up", "down", "target", "none"] = "up"
     range: Pair[float | None] = (None, None)
-    conventions: Many[Row[str, str]] = ()
+    conventions: Listed[Row[str, str]] = ()
 
 
 class Call(Record):
@@ -128,13 +128,13 @@ class Verdict(Record):
     seed: int
     protocol: str
     agenda: Agenda
-    votes: Many[Vote]
+    votes: Listed[Vote]
     decision: Decision
-    results: Many[Result] = ()
+    results: Listed[Result] = ()
     rounds: int = Field(default=1, ge=1)
     stopped: str = ""
-    warnings: Many[str] = ()
-    calls: Many[Call] = ()
+    warnings: Listed[str] = ()
+    calls: Listed[Call] = ()
 
     def canonical(self) -> bytes:
         """Return the bytes that two runs of one seed share; no time, host or speed is in them."""

@@ -29,7 +29,7 @@ from fairagents.decision import Call, Decision, Verdict
 from fairagents.errors import DecisionError, SpecError, did_you_mean
 from fairagents.evaluators.base import EVALUATORS, Evaluator, Evidence, evaluate
 from fairagents.feasible import Feasible
-from fairagents.protocols.base import Ask, History, Move, OneShot, Protocol, Settle, Stop
+from fairagents.protocols.base import Ask, History, Move, OneShot, Protocol, Stop
 from fairagents.record import canonical
 from fairagents.rules.base import RULES, Rule
 from fairagents.seeds import derive
@@ -111,7 +111,13 @@ class Setup:
             unit = objective.indicator.unit
             if isinstance(objective.indicator, Column):
                 column = objective.indicator.column
-                unit = self.catalogue.spec(column).unit if column in self.catalogue else ""
+                unit = ""
+                if column in self.catalogue:
+                    spec = self.catalogue.spec(column)
+                    unit = spec.unit
+                    wanted = "category" if objective.reads == "variety" else "numeric"
+                    if spec.kind != wanted:
+                        raise SpecError(f"{place}: column {column!r} is {spec.kind}, not {wanted}")
             if objective.unit and unit and objective.unit != unit:
                 raise SpecError(
                     f"{place}: unit {objective.unit!r} clashes with the indicator's {unit!r}"
@@ -164,6 +170,10 @@ class Session:
         self.setting = Setting(case, setup.catalogue, [a.stakeholder for a in setup.agents])
         self.budget = Budget(setup.max_calls, setup.deadline)
         self._agents = {agent.id: agent for agent in setup.agents}
+
+    def warm(self) -> None:
+        """Compute what all agents share, so that their threads need not wait for each other."""
+        _ = self._rows, self.setting.worths
 
     def under(self, rule: Rule) -> Session:
         """Return the same session under another rule; what is computed already is shared."""
@@ -251,6 +261,8 @@ class Session:
     @functools.cached_property
     def feasible(self) -> Feasible:
         """The task's limits over the agenda."""
+        if self.agenda.ids == self.setting.pool.ids:
+            return self.setting.feasible
         return Feasible.of(self.case.task, self.setting.pool, ids=self.agenda.ids)
 
     def warnings(self, votes: Sequence[Vote]) -> tuple[str, ...]:

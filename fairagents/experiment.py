@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from fairagents.agents.base import PolicyRef
 from fairagents.agents.scripted import Utility
@@ -18,6 +18,7 @@ from fairagents.evaluators.base import EvaluatorRef
 from fairagents.protocols.base import OneShot, ProtocolRef
 from fairagents.record import Many, Record
 from fairagents.rules.base import RuleRef
+from fairagents.spec import require_unique
 from fairagents.usecase import UseCase
 from fairagents.worth import Cut
 
@@ -55,12 +56,19 @@ class Experiment(Record):
     evaluators: Many[EvaluatorRef] = ()
     protocol: ProtocolRef = Field(default_factory=OneShot)
     limit: int | None = Field(default=None, ge=1)
-    seeds: Many[int] = (0,)
+    seeds: Many[int] = Field(default=(0,), min_length=1)
     cut: Cut = Field(default_factory=Cut)
     quorum: int = 1
     on_abstain: Literal["without", "twin", "error"] = "without"
     max_calls: int | None = None
     deadline: float | None = None
+
+    @model_validator(mode="after")
+    def _check(self) -> Experiment:
+        # What is run twice would count twice in every mean over the study.
+        require_unique([str(seed) for seed in self.seeds], "seed")
+        require_unique([rule.label for rule in self.rules], "rule")
+        return self
 
     @classmethod
     def load(cls, path: str | Path) -> Experiment:

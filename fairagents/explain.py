@@ -6,8 +6,8 @@ import numpy as np
 
 from fairagents.ballot import Profile
 from fairagents.decision import Verdict
-from fairagents.engine import Session, Setup
-from fairagents.errors import InfeasibleError
+from fairagents.engine import Session, Setup, replay
+from fairagents.errors import InfeasibleError, SpecError
 from fairagents.feasible import Feasible
 from fairagents.record import Record
 from fairagents.seeds import derive
@@ -64,7 +64,7 @@ class Outside(Record):
 
 def reasons(setup: Setup, verdict: Verdict) -> tuple[Reason, ...]:
     """Return one reason per alternative of the outcome, in its order."""
-    session = Session(setup, verdict.case)
+    session = _session(setup, verdict)
     profile = session.profile(verdict.last_votes())
     return tuple(
         _reason(session, verdict, profile, one, i)
@@ -78,12 +78,20 @@ def why(setup: Setup, verdict: Verdict, id: str) -> Reason | Outside:
     Raises:
         SpecError: the catalogue does not hold it.
     """
-    session = Session(setup, verdict.case)
+    session = _session(setup, verdict)
     if id not in verdict.agenda.ids:
         return _outside(session, id)
     ids = verdict.decision.outcome.ids
     position = ids.index(id) + 1 if id in ids else None
     return _reason(session, verdict, session.profile(verdict.last_votes()), id, position)
+
+
+def _session(setup: Setup, verdict: Verdict) -> Session:
+    if verdict.decision.rule != setup.rule.label:
+        raise SpecError(
+            f"the verdict was decided by {verdict.decision.rule!r}, not by {setup.rule.label!r}"
+        )
+    return replay(setup, verdict)
 
 
 def _outside(session: Session, id: str) -> Outside:
@@ -135,7 +143,9 @@ def _displaced(session: Session, verdict: Verdict, profile: Profile, id: str) ->
     task = verdict.case.task
     if any(isinstance(limit, Include) and id in limit.ids for limit in task.limits):
         return None
-    rest = np.array([i for i, one in enumerate(profile.ids) if one != id])
+    rest = np.array([i for i, one in enumerate(profile.ids) if one != id], dtype=np.int64)
+    if not len(rest):
+        return None
     narrowed = profile.take(rest)
     feasible = Feasible.of(task, session.setting.pool, ids=narrowed.ids)
     seed = derive(verdict.seed, verdict.case.id, "ties", verdict.rounds)

@@ -38,10 +38,11 @@ class Plugin(Record):
     @property
     def label(self) -> str:
         """The name with the fields that differ from their defaults, say `"nash(floor=0.1)"`."""
+        values = self.__dict__
         given = [
-            f"{key}={value!r}"
-            for key, value in self
-            if value != type(self).model_fields[key].default
+            f"{key}={values[key]!r}"
+            for key, field in type(self).__pydantic_fields__.items()
+            if values[key] != field.default
         ]
         return f"{self.name}({', '.join(given)})" if given else self.name
 

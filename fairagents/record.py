@@ -22,6 +22,10 @@ def _tuple_of_list(value: object) -> object:
 Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]
 """A tuple field that also takes a list; sets are refused, for they have no order."""
 
+Listed = Annotated[tuple[T, ...], Strict(False)]
+"""A tuple field that the package itself fills: it takes back the lists that checkpoints make of
+tuples, at no cost; unlike `Many`, it does not guard against a person's mistake."""
+
 Row = Annotated[tuple[S, T], Strict(False)]
 """A field of two values of their own kinds, written as a tuple or a list."""
 
@@ -40,7 +44,8 @@ class Record(BaseModel):
 
     def __init__(self, /, **data: Any) -> None:
         try:
-            super().__init__(**data)
+            # What BaseModel does, without one more call: a verdict holds some seventy records.
+            self.__pydantic_validator__.validate_python(data, self_instance=self)
         except ValidationError as error:
             raise SpecError(explain(error, type(self))) from None
 
@@ -83,8 +88,9 @@ class Record(BaseModel):
         return cls.from_data(data, where)
 
     def to_data(self) -> dict[str, Any]:
-        """Return plain JSON-like data without what equals its default."""
-        data: dict[str, Any] = json.loads(self.model_dump_json(exclude_defaults=True))
+        """Return plain JSON-like data without what equals its default, tags (`kind`) excepted."""
+        full, lean = self.model_dump_json(), self.model_dump_json(exclude_defaults=True)
+        data: dict[str, Any] = _tagged(json.loads(full), json.loads(lean))
         return data
 
     def to_json(self) -> str:
@@ -96,6 +102,16 @@ class Record(BaseModel):
         import tomli_w
 
         return tomli_w.dumps(_without_none(self.to_data()))
+
+
+def _tagged(full: Any, lean: Any) -> Any:
+    """Put tags back into lean data: a union is read by its tag, also where that is a default."""
+    if isinstance(lean, dict):
+        tags = {"kind": full["kind"]} if "kind" in full else {}
+        return tags | {key: _tagged(full[key], value) for key, value in lean.items()}
+    if isinstance(lean, list):
+        return [_tagged(*pair) for pair in zip(full, lean, strict=True)]
+    return lean
 
 
 def _without_none(value: Any) -> Any:

@@ -81,6 +81,7 @@ class UseCase:
             case itself among them.
         adopt: builds the use case over a user's own file; returns it with lines that say what
             was found, what is missing, and what that switches off.
+        template: such a file to start from, as text.
     """
 
     name: str
@@ -94,6 +95,7 @@ class UseCase:
     facts: tuple[Fact, ...] = ()
     variants: Callable[[Case], Mapping[str, Case]] | None = None
     adopt: Callable[[str], tuple[UseCase, Sequence[str]]] | None = None
+    template: str = ""
 
     @staticmethod
     def load(name: str) -> UseCase:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,13 +14,13 @@ from fairagents.agents.scripted import Utility
 from fairagents.ballot import exact, ranks_of_ratings
 from fairagents.case import Case
 from fairagents.decision import Verdict
-from fairagents.engine import Session, Setup, run
+from fairagents.engine import Setup, run
 from fairagents.errors import InfeasibleError, did_you_mean
 from fairagents.evaluators.base import Batch
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
 from fairagents.spec import Floats, Ints
-from fairagents.worth import regret_of
+from fairagents.worth import Setting, regret_of, slate_ends, worth, worth_of_many
 
 BATCH = 512
 """The most decisions in memory at once in the vectorised engine."""
@@ -68,7 +69,7 @@ class Verdicts(Sequence[Verdict]):
         """Return the number of decisions."""
         return len(self.cases)
 
-    def __getitem__(self, i: int) -> Verdict:  # type: ignore[override]
+    def __getitem__(self, i: int | slice) -> Verdict:  # type: ignore[override]
         """Return one whole verdict; TypeError when the cases were not given as a sequence."""
         if isinstance(i, slice):
             raise TypeError("whole verdicts are read one at a time; the columns take slices")
@@ -152,21 +153,24 @@ def _vectorises(setup: Setup) -> bool:
         type(setup.protocol) is OneShot
         and all(type(p) is Utility and p.form == "ratings" for p in policies)
         and setup.rule.tie_break == "seeded"
-        and setup.rule.batch(np.zeros((1, len(policies), 1), dtype=np.int64), _weights(setup))
-        is not None
+        and (weights := _weights(setup)) is not None
+        and setup.rule.batch(np.zeros((1, len(policies), 1), dtype=np.int64), weights) is not None
     )
 
 
-def _weights(setup: Setup) -> Ints:
+def _weights(setup: Setup) -> Ints | None:
+    """Return the voices as whole numbers, shape (n,); None where sums over them may overflow."""
     voices = [exact(agent.stakeholder.voice) for agent in setup.agents]
-    scale = int(np.lcm.reduce([v.denominator for v in voices]))
-    return np.array([int(v * scale) for v in voices], dtype=np.int64)
+    scale = math.lcm(*(v.denominator for v in voices))
+    whole = [int(v * scale) for v in voices]
+    small = sum(whole) * 4 * setup.cut.whole < 2**62
+    return np.array(whole, dtype=np.int64) if small else None
 
 
 def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
     """Return the columns of a batch, or None where its cases do not fit into one array."""
-    sessions = [Session(setup, case) for case in cases]
-    settings = [session.setting for session in sessions]
+    stakeholders = [agent.stakeholder for agent in setup.agents]
+    settings = [Setting(case, setup.catalogue, stakeholders) for case in cases]
     size, m = settings[0].size, len(settings[0].pool)
     if m > setup.cut.whole or any(
         case.task.limits or s.size != size or len(s.pool) != m
@@ -175,10 +179,10 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
         return None
     if size > m:
         raise InfeasibleError(f"case {cases[0].id!r}: {size} of {m} candidates are wanted")
-    if any(not w.linear.additive for s in settings for w in s.worths):
+    found = _worths(settings)
+    if found is None:
         return None
-    items: Floats = np.array([[w.items for w in s.worths] for s in settings])
-    linear = np.array([[w.linear.values for w in s.worths] for s in settings])
+    items, linear = found
     said: Floats = np.stack(
         [
             np.round(items[:, i], agent.policy.digits)
@@ -189,9 +193,7 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
     )
     chosen = _chosen(setup, cases, said, settings, size)
     worths = np.take_along_axis(linear, chosen[:, None, :], axis=2).sum(axis=2)
-    ordered = np.sort(linear, axis=2)
-    low, high = ordered[..., :size].sum(axis=2), ordered[..., -size:].sum(axis=2)
-    regret = regret_of(worths, low, high)
+    regret = regret_of(worths, *slate_ends(linear, size))
     batch = Batch(setup.stakeholders, worths, regret, items, said, size)
     values: dict[tuple[str, str], Floats] = {}
     for evaluator in setup.evaluators:
@@ -205,16 +207,37 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
     return _Block(ids, outcomes, values, np.zeros(len(cases), dtype=np.int64))
 
 
+def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
+    """Return each one's `items` and `linear.values`, shape (b, n, m); None if not additive."""
+    pools, size = [s.pool for s in settings], settings[0].size
+    columns = []
+    for one in settings[0].stakeholders:
+        arrays = worth_of_many(one, pools, size)
+        if arrays is None:
+            worths = [worth(one, pool, size) for pool in pools]
+            if not all(w.linear.additive for w in worths):
+                return None
+            arrays = (
+                np.array([w.items for w in worths]),
+                np.array([w.linear.values for w in worths]),
+            )
+        columns.append(arrays)
+    items, linear = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+    return items, linear
+
+
 def _chosen(
-    setup: Setup, cases: Sequence[Case], said: Floats, settings: Sequence[object], size: int
+    setup: Setup, cases: Sequence[Case], said: Floats, settings: Sequence[Setting], size: int
 ) -> Ints:
     """Return the slates as positions in the pools, shape (b, size)."""
     profiles = ranks_of_ratings(said) if setup.rule.needs == "ranks" else said
-    totals = setup.rule.batch(profiles, _weights(setup))
-    assert totals is not None  # _vectorises asked before
+    weights = _weights(setup)
+    assert weights is not None  # _vectorises asked before
+    totals = setup.rule.batch(profiles, weights)
+    assert totals is not None
     words = setup.catalogue.once("words", lambda: id_words(setup.catalogue.ids))
-    rows = [s.pool.rows for s in settings]  # type: ignore[attr-defined]
-    own = words if rows[0] is None else np.array([words[r] for r in rows])
+    rows = [s.pool.rows for s in settings]
+    own = np.array([words if r is None else words[r] for r in rows])
     seeds = np.array([derive(setup.seed, case.id, "ties", 1) for case in cases], dtype=np.uint64)
     keys = tie_keys(seeds[:, None], own)
     first = np.argsort(keys, axis=1)

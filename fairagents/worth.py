@@ -61,7 +61,7 @@ def normalised(objective: Objective, pool: Pool) -> tuple[Floats, int]:
     def compute() -> tuple[Floats, int]:
         values = pool.values(objective.indicator)
         unknown = np.isnan(values)
-        count = int(unknown.sum())
+        count = int(np.count_nonzero(unknown))
         place = f"objective {objective.id!r} ({objective.indicator.label})"
         if count == len(values):
             raise SpecError(f"{place}: unknown for every candidate; leave the objective out")
@@ -76,7 +76,7 @@ def normalised(objective: Objective, pool: Pool) -> tuple[Floats, int]:
         if zero == one:
             u = np.ones(len(values))
         else:
-            u = np.clip((values - zero) / (one - zero), 0.0, 1.0)
+            u = np.minimum(np.maximum((values - zero) / (one - zero), 0.0), 1.0)
         if count:
             u[unknown] = float(u[~unknown].mean()) if objective.missing == "mean" else 0.0
         u.setflags(write=False)
@@ -119,7 +119,9 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
     A soft constraint lowers the mean part of an alternative by its cost, not below 0.
     """
     total = sum(objective.weight for objective in stakeholder.objectives)
-    flagged, cost, notes = _constraints(stakeholder.constraints, pool)
+    flagged, cost = _constraints(stakeholder.constraints, pool)
+    refuses, costs = bool(flagged.any()), bool(cost.any())
+    notes: tuple[str, ...] = ()
     mean, items = np.zeros(len(pool)), np.zeros(len(pool))
     least: list[tuple[float, Floats]] = []
     variety: list[tuple[float, Bools, float, float]] = []
@@ -135,7 +137,7 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
                 f"{stakeholder.id}/{objective.id}: {unknown} of {len(pool)} candidates unknown, "
                 f"counted as {objective.missing}",
             )
-        if flagged.any():
+        if refuses:
             u = np.where(flagged, 0.0, u)
         items += weight * u
         item_weight += weight
@@ -143,18 +145,48 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
             least.append((weight, u))
         else:
             mean += weight * u
-    if cost.any():
-        mean = np.clip(mean - cost, 0.0, None)
-        items = np.clip(items - cost, 0.0, None)
+    if costs:
+        mean = np.maximum(mean - cost, 0.0)
+        items = np.maximum(items - cost, 0.0)
     linear = Linear(values=mean / size, least=tuple(least), variety=tuple(variety))
     if item_weight:
-        items = np.clip(items / item_weight, 0.0, 1.0)
+        items = np.minimum(items / item_weight, 1.0)
     return Worth(stakeholder.id, items, linear, flagged, notes)
 
 
-def _constraints(
-    constraints: Sequence[Constraint], pool: Pool
-) -> tuple[Bools, Floats, tuple[str, ...]]:
+def worth_of_many(
+    stakeholder: Stakeholder, pools: Sequence[Pool], size: int
+) -> tuple[Floats, Floats] | None:
+    """Return `items` and `linear.values` of `worth` over many pools of equal size at once.
+
+    Returns:
+        Two arrays of shape (pools, m), equal to the last bit to what `worth` gives; None where
+        the stakeholder has constraints or whole-slate objectives, or a value is unknown.
+    """
+    objectives = stakeholder.objectives
+    if stakeholder.constraints or any(objective.reads != "mean" for objective in objectives):
+        return None
+    total, weights = sum(objective.weight for objective in objectives), 0.0
+    mean = np.zeros((len(pools), len(pools[0])))
+    for objective in objectives:
+        values = np.array([pool.values(objective.indicator) for pool in pools])
+        if np.isnan(values).any():
+            return None
+        zero: float | Floats
+        one: float | Floats
+        if objective.anchors == "case":
+            low, high = values.min(axis=1, keepdims=True), values.max(axis=1, keepdims=True)
+            zero, one = (low, high) if objective.direction == "max" else (high, low)
+        else:
+            zero, one = objective.anchors
+        with np.errstate(invalid="ignore", divide="ignore"):
+            u = np.minimum(np.maximum((values - zero) / (one - zero), 0.0), 1.0)
+        mean += objective.weight / total * np.where(zero == one, 1.0, u)
+        weights += objective.weight / total
+    return np.minimum(mean / weights, 1.0), mean / size
+
+
+def _constraints(constraints: Sequence[Constraint], pool: Pool) -> tuple[Bools, Floats]:
     flagged, cost = np.zeros(len(pool), dtype=bool), np.zeros(len(pool))
     for constraint in constraints:
         if constraint.when is not None and pool.holds(constraint.when)[0] != 1:
@@ -165,7 +197,7 @@ def _constraints(
             flagged |= fails
         else:
             cost += constraint.cost * fails
-    return flagged, cost, ()
+    return flagged, cost
 
 
 def _groups(objective: Objective, pool: Pool) -> tuple[Bools, float, float]:
@@ -212,7 +244,10 @@ class Setting:
     @functools.cached_property
     def feasible(self) -> Feasible:
         """The limits of the task over the whole pool."""
-        return Feasible.of(self.case.task, self.pool)
+        task = self.case.task
+        if task.limits or self.pool.rows is not None:
+            return Feasible.of(task, self.pool)
+        return self.catalogue.once(("feasible", task), lambda: Feasible.of(task, self.pool))
 
     @functools.cached_property
     def worths(self) -> tuple[Worth, ...]:
@@ -227,7 +262,12 @@ class Setting:
     @functools.cached_property
     def extremes(self) -> tuple[tuple[float, float, bool], ...]:
         """Per stakeholder: lowest and highest worth of a feasible outcome, and if exact."""
-        return tuple(self.feasible.extremes(w.linear) for w in self.worths)
+        linears = [w.linear for w in self.worths]
+        free = self.feasible.allowed
+        if self.feasible.plain and all(f.additive for f in linears) and free.sum() >= self.size:
+            low, high = slate_ends(np.array([f.values for f in linears])[:, free], self.size)
+            return tuple((a, b, True) for a, b in zip(low.tolist(), high.tolist(), strict=True))
+        return tuple(self.feasible.extremes(f) for f in linears)
 
     def of(self, outcome: Outcome) -> Floats:
         """Return each stakeholder's worth of an outcome, shape (n,)."""
@@ -255,6 +295,8 @@ class Setting:
                 f"case {self.case.id!r}: every candidate is excluded", self.feasible.clash()
             )
         if len(allowed) <= cut.whole:
+            if len(allowed) == len(self.catalogue):
+                return self.catalogue.once("agenda", lambda: Agenda(ids=self.catalogue.ids))
             return Agenda(ids=tuple(self.pool.ids[i] for i in allowed))
         top = max(cut.top, self.size)
         nominated = []
@@ -270,7 +312,7 @@ class Setting:
         rng = np.random.default_rng(derive(seed, self.case.id, "agenda"))
         sampled = sorted(rng.permutation(rest)[: cut.sample].tolist())
         rows = np.array(sorted(keep | set(sampled)), dtype=np.int64)
-        narrow = Feasible.of(self.case.task, self.sub(rows))
+        narrow = Feasible.of(self.case.task, self.pool, ids=[self.pool.ids[i] for i in rows])
         if not self.feasible.plain and narrow.clash():
             return Agenda(ids=tuple(self.pool.ids[i] for i in allowed))
         lost = []
@@ -285,11 +327,6 @@ class Setting:
             lost=tuple(lost),
         )
 
-    def sub(self, rows: Ints) -> Pool:
-        """Return the pool of some of its alternatives, by position."""
-        ids = [self.pool.ids[i] for i in rows]
-        return self.case.model_copy(update={"candidates": tuple(ids)}).pool(self.catalogue)
-
 
 def _taken(linear: Linear, rows: Ints) -> Linear:
     """Return a worth function over some of its alternatives only."""
@@ -303,6 +340,12 @@ def _taken(linear: Linear, rows: Ints) -> Linear:
 
 FLAT = 1e-9
 """A worth range up to this is flat: nothing the council decides matters to that stakeholder."""
+
+
+def slate_ends(values: Floats, size: int) -> tuple[Floats, Floats]:
+    """Return the least and the greatest sum of `size` of the last axis's values, shape (...)."""
+    ordered = np.sort(values, axis=-1)
+    return ordered[..., :size].sum(axis=-1), ordered[..., -size:].sum(axis=-1)
 
 
 def regret_of(worths: Floats, low: Floats, high: Floats) -> Floats:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,12 @@ def _restrict(said: Ranking | Ratings | Approvals, on: set[str]) -> Ranking | Ra
 @functools.lru_cache(maxsize=16)
 def _read(path: Path, stamp: int) -> Ballots:
     """Read a file of ballots; `stamp` makes a changed file be read again."""
-    if path.suffix == ".csv":
-        return _read_csv(path)
-    if path.suffix in (".jsonl", ".ndjson"):
-        return _read_jsonl(path)
+    read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".ndjson": _read_jsonl}.get(path.suffix)
+    if read is not None:
+        try:
+            return read(path)
+        except UnicodeDecodeError as error:
+            raise BallotError(f"ballots {str(path)!r} are not UTF-8: {error.reason}") from None
     raise BallotError(f"ballots {str(path)!r}: the name must end in .csv or .jsonl")
 
 
@@ -109,6 +112,8 @@ def _said(row: dict[str, Any], where: str) -> Ranking | Ratings | Approvals:
     if len(forms) != 1:
         raise BallotError(f"{where}: give one of ranking, ratings, approved")
     data = row[forms[0]]
+    if forms[0] != "ratings" and not isinstance(data, list):
+        raise BallotError(f"{where}: {forms[0]} is a list, not {data!r}")
     try:
         if forms[0] == "ratings":
             return Ratings(ids=tuple(data), values=tuple(float(v) for v in data.values()))
@@ -136,9 +141,12 @@ def _read_csv(path: Path) -> Ballots:
         if row["id"] in cells:
             raise BallotError(f"{where}: {row['id']!r} stands twice on one ballot")
         try:
-            cells[row["id"]] = float(row[column])
+            value = float(row[column])
         except (TypeError, ValueError):
-            raise BallotError(f"{where}: {column} {row[column]!r} is not a number") from None
+            value = math.nan
+        if not math.isfinite(value):
+            raise BallotError(f"{where}: {column} {row[column]!r} is not a finite number")
+        cells[row["id"]] = value
     ballots: dict[Key, Ranking | Ratings | Approvals] = {}
     for key, cells in grouped.items():
         where = f"{path.name}, case {key[0]!r}, {key[1]!r}"

@@ -70,16 +70,25 @@ class Evidence:
         """Return the votes of the last round by stakeholder."""
         return {v.stakeholder: v for v in self.votes if v.round == self.rounds}
 
-    def ranks(self) -> Mapping[str, Ints]:
-        """Return, for each stakeholder with a ballot in the last round, tiers on the agenda."""
+    def places(self) -> Mapping[str, Floats | Ints]:
+        """Return what each stakeholder's ballot in the last round says, smaller is better.
+
+        Each has shape (m,) on the agenda; only the order and the ties of its numbers mean
+        anything. Those who gave no ballot are left out.
+        """
         said = {
             name: vote.said
             for name, vote in self.last().items()
             if isinstance(vote.said, Ranking | Ratings | Approvals)
         }
-        if not said:
-            return {}
-        profile = Profile.from_said(list(said.values()), self.agenda.ids)
+        ids = self.agenda.ids
+        if all(isinstance(one, Ratings) and one.ids == ids for one in said.values()):
+            return {
+                name: -np.array(one.values)
+                for name, one in said.items()
+                if isinstance(one, Ratings)
+            }
+        profile = Profile.from_said(list(said.values()), ids)
         return dict(zip(said, profile.ranks, strict=True))
 
 
@@ -147,7 +156,7 @@ class Evaluator(Plugin, abc.ABC):
             n=n,
             direction=self.direction,
             range=self.bounds,
-            conventions=tuple((key, str(value)) for key, value in self),
+            conventions=tuple((key, str(value)) for key, value in self.__dict__.items()),
         )
 
 

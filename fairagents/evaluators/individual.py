@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import numpy as np
@@ -85,16 +86,19 @@ class Alignment(Evaluator):
 
     def measure(self, evidence: Evidence) -> tuple[Result, ...]:
         """Return one result per stakeholder; undefined for one that abstained."""
-        k = self.k or evidence.setting.size
-        ranks = evidence.ranks()
+        places, items = evidence.places(), evidence.items
+        rows = [i for i, one in enumerate(evidence.ids) if one in places]
+        values = np.full(len(items), np.nan)
+        if rows:
+            said = np.array([places[evidence.ids[i]] for i in rows])
+            values[rows] = aligned(said, items[rows], self.k or evidence.setting.size)
         results = []
-        for one, items in zip(evidence.ids, evidence.items, strict=True):
-            if one not in ranks:
+        for one, value in zip(evidence.ids, values.tolist(), strict=True):
+            if one not in places:
                 results.append(self.result(one, None, n=0, reason="no ballot in the last round"))
                 continue
-            value = float(aligned(ranks[one][None], items[None], k)[0])
-            reason = "own worth is the same for all on the agenda" if np.isnan(value) else ""
-            results.append(self.result(one, value, n=len(items), reason=reason))
+            reason = "own worth is the same for all on the agenda" if math.isnan(value) else ""
+            results.append(self.result(one, value, n=items.shape[1], reason=reason))
         return tuple(results)
 
     def batch(self, batch: Batch) -> Columns:

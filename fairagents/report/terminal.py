@@ -66,7 +66,7 @@ def _slate(shown: Shown, fancy: bool) -> Table:
     table.add_column("place")
     for key, label in shown.labels.items():
         unit = shown.units[key]
-        table.add_column(f"{label}\n[{unit}]" if unit else label, justify="right")
+        table.add_column(Text(f"{label}\n({unit})" if unit else label), justify="right")
     table.add_column("total", justify="right")
     for line in shown.lines:
         cells = [_number(line.facts[key], shown.digits[key]) for key in shown.labels]
@@ -188,11 +188,11 @@ def _why(shown: Shown) -> list[Text]:
     assert r is not None  # the caller asked
     if isinstance(r, Outside):
         head = f"Why not {r.id}: it was not on the agenda ({r.why})"
-        own = [
-            f"  by its own worth {who} puts it in place {place} of {r.among} ({worth:.2f})"
-            for who, place, worth in r.places
+        liked = [
+            f"  by its own worth {who} puts it in place {rank} of {r.among} ({worth:.2f})"
+            for who, rank, worth in r.places
         ]
-        return [Text(head, style="bold"), *map(Text, own)]
+        return [Text(head, style="bold"), *map(Text, liked)]
     place = f"place {r.position} of the slate" if r.position else "not in the slate"
     both = [("above", r.carried), ("below", r.against)]
     lines = [Text(f"Why {r.id}: {place}, place {r.place} on the agenda", style="bold")]

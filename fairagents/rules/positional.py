@@ -32,7 +32,7 @@ class Borda(Rule):
         doubled = doubled_borda(profile.ranks)
         exact = (weights[:, None] * doubled).sum(axis=0)
         levels = levels_of(exact)
-        totals = np.array([float(t) for t in exact]) / (2 * scale)
+        totals = exact.astype(np.float64) / (2 * scale)
         table = ballot_table("points", profile, doubled / 2, levels, totals)
         return Order(levels, totals, (table,))
 

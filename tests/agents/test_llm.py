@@ -25,6 +25,7 @@ from tests.agents.toy_council import (
     listed,
     llm,
     sync,
+    text_of,
 )
 
 both = pytest.mark.parametrize("way", WAYS)

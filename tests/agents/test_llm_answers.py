@@ -92,8 +92,9 @@ def test_malformed(way: Way, form: Form, behaviour: str, server: FakeOllama, sta
     if isinstance(vote.said, Abstention):
         assert vote.said.code == leading and vote.said.detail
     else:
-        kind = {"rank": Ranking, "rate": Ratings, "approve": Approvals}[form]
-        assert type(vote.said) is kind and set(getattr(vote.said, "ids", ())) <= set(IDS)
+        kind: type = {"rank": Ranking, "rate": Ratings, "approve": Approvals}[form]
+        assert isinstance(vote.said, kind)
+        assert set(getattr(vote.said, "ids", ())) <= set(IDS)
     first = "ok" if status == "ok" else (leading or brief.calls[0].outcome)
     last = leading or "ok"
     assert [c.outcome for c in brief.calls] == [first, last][-attempts:]

@@ -54,10 +54,18 @@ def test_json_is_the_only_thing_on_standard_output(run: Run) -> None:
     data = document(run, *TRIP)
     assert len(data["lines"]) == 10
     assert {s["id"] for s in data["standings"]} == {
-        "traveller", "residents", "providers", "environment", "platform",
+        "traveller",
+        "residents",
+        "providers",
+        "environment",
+        "platform",
     }
     assert [row["rule"] for row in data["rules"]] == [
-        "borda", "copeland", "utilitarian", "nash", "leximin",
+        "borda",
+        "copeland",
+        "utilitarian",
+        "nash",
+        "leximin",
     ]
 
 
@@ -187,7 +195,7 @@ def test_the_null_baseline_lies_below_what_is_found_best(run: Run) -> None:
     assert np.isfinite(random).all()
 
 
-WRONG = {
+WRONG: dict[tuple[str, ...], str] = {
     ("--mont", "May"): "no option '--mont'; did you mean '--month'?",
     ("--rule", "bord"): "no rule 'bord'; did you mean 'borda'?",
     ("--from", "Vienne"): "did you mean 'Vienna'?",
@@ -259,7 +267,10 @@ def test_a_model_that_answers_nonsense_is_counted_not_hidden(run: Run) -> None:
 def test_a_reader_that_stops_early_is_no_error() -> None:
     done = subprocess.run(
         f"{sys.executable} -c 'from fairagents.cli import main; main()' demo --days 3 | head -n 1",
-        shell=True, capture_output=True, text=True, check=True,
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "Trips from Vienna" in done.stdout and done.stderr == ""
 
@@ -300,8 +311,11 @@ def test_a_catalogue_of_your_own(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "mine.csv"
     path.write_text(
         "id,latitude,longitude,interests,price,rail\n"
-        + "\n".join(f"P{i},{45 + i / 10},{5 + i / 7},{'food|wine' if i % 2 else 'museums'},"
-                    f"{1 + i % 5},{i % 4}" for i in range(20)),
+        + "\n".join(
+            f"P{i},{45 + i / 10},{5 + i / 7},{'food|wine' if i % 2 else 'museums'},"
+            f"{1 + i % 5},{i % 4}"
+            for i in range(20)
+        ),
         encoding="utf-8",
     )
     ran = run("demo", "--from", "45.0,5.0", "--catalogue", str(path), "--k", "3", "--json")

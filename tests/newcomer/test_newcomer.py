@@ -21,7 +21,12 @@ FOLLOWED = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md"
 def sh(*command: str, cwd: Path, **environment: str) -> str:
     clean = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "VIRTUAL_ENV"))}
     done = subprocess.run(
-        command, cwd=cwd, env=clean | environment, text=True, capture_output=True, check=False,
+        command,
+        cwd=cwd,
+        env=clean | environment,
+        text=True,
+        capture_output=True,
+        check=False,
         stdin=subprocess.DEVNULL,
     )
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"

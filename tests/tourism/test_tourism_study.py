@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from fairagents.usecase import Relation
 from usecases.tourism import tourism
 from usecases.tourism.study import (
+    ALIKE,
     FLOOR,
     Picture,
+    anew,
+    best_floor,
     left_out,
-    levels_moved,
     moved,
     picture,
     report,
@@ -66,13 +69,15 @@ def test_the_floor_stays_with_anyone_left_out() -> None:
         assert FLOOR[0] <= floor <= FLOOR[1], name
 
 
+@pytest.mark.parametrize("step", [-1, 1])
 @pytest.mark.parametrize("column", sorted(tourism.judged))
-def test_a_level_more_or_less_leaves_the_floor(column: str) -> None:
-    cases = some(tourism.cases(), 19)
-    only = replace(tourism, judged={column: tourism.judged[column]})
-    for (_, step), other in levels_moved(only, cases).items():
-        assert FLOOR[0] <= other.floor <= FLOOR[1], step
-        assert max(one.extreme for one in other.pairs) <= 0.9, step
+def test_a_level_more_or_less_changes_neither_floor_nor_likeness(column: str, step: int) -> None:
+    other = moved(tourism, column, step)
+    settings = [other.setting(anew(case, other)) for case in some(tourism.cases())]
+    floor = np.median([best_floor(setting) for setting in settings])
+    assert FLOOR[0] <= floor <= FLOOR[1]
+    for setting in settings:
+        assert np.abs(np.triu(spearman(setting.items), 1)).max() <= ALIKE
 
 
 def test_levels_stay_within_their_scale() -> None:
@@ -89,6 +94,15 @@ def test_a_wrong_declaration_is_found() -> None:
 def test_spearman_is_the_correlation_of_ranks() -> None:
     rho = spearman(np.array([[1.0, 2.0, 9.0], [3.0, 2.0, 1.0]]))
     assert rho[0, 1] == pytest.approx(-1)
+
+
+@pytest.mark.study
+def test_the_readme_tells_what_is_measured() -> None:
+    text = (Path(__file__).parents[2] / "usecases" / "tourism" / "README.md").read_text("utf-8")
+    found = picture(tourism, tourism.cases())
+    for one in found.pairs:
+        assert f"| {one.a}, {one.b} | {one.declared or 'open'} | {one.conflict:.3f} |" in text
+    assert f"is {found.floor:.3f} in the median" in text
 
 
 @pytest.mark.study

@@ -26,10 +26,9 @@ def test_every_column_says_its_unit_or_meaning_and_where_it_comes_from() -> None
     cities = load_cities()
     for name in cities.columns:
         spec = cities.spec(name)
-        if name not in ("city", "geonameid"):
+        if name != "geonameid":
             assert spec.unit or spec.description, name
-        if name != "city":
-            assert spec.provenance is not None
+        assert spec.provenance is not None
     for name in (*tourism.judged, "interests", "season", "load"):
         provenance = cities.spec(name).provenance
         assert provenance is not None

@@ -6,10 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from fairagents.spec import Column
 from fairagents.usecase import Fact, Stakeholders, UseCase
 from usecases.tourism.cases import standard_cases
-from usecases.tourism.catalogue import JUDGED, load_cities, own_catalogue, switched_off
-from usecases.tourism.indicators import Crowding, Emissions, Match, Obscurity
+from usecases.tourism.catalogue import (
+    JUDGED,
+    TEMPLATE,
+    load_cities,
+    own_catalogue,
+    switched_off,
+)
+from usecases.tourism.indicators import Crowding, Emissions
 from usecases.tourism.request import TripRequest, months_of, trip_case
 from usecases.tourism.synthtrips import load_synthtrips
 
@@ -28,12 +35,11 @@ DECLARED: Final = Stakeholders.load(Path(__file__).resolve().parent / "stakehold
 """The five stakeholders and what they are declared to be to each other."""
 
 FACTS: Final = (
-    Fact(key="match", label="match", indicator=Match(), digits=2),
-    Fact(key="emissions", label="kg CO2e", indicator=Emissions()),
+    Fact(key="emissions", label="emissions", indicator=Emissions()),
+    Fact(key="price", label="price", indicator=Column(column="price")),
     Fact(key="crowding", label="crowding", indicator=Crowding(), digits=2),
-    Fact(key="obscurity", label="little known", indicator=Obscurity()),
 )
-"""What is shown beside each place."""
+"""Shown beside each place: kg CO2e per person, price level, crowding with this trip's load."""
 
 
 def tourism_on(path: str | Path) -> tuple[UseCase, tuple[str, ...]]:
@@ -85,5 +91,6 @@ tourism: Final = UseCase(
     facts=FACTS,
     variants=months_of,
     adopt=tourism_on,
+    template=TEMPLATE.read_text(encoding="utf-8"),
 )
 """The use case `UseCase.load("tourism")`."""

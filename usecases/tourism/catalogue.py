@@ -21,7 +21,6 @@ _JUDGED = Provenance(kind="judgement")
 _OWN = Provenance(kind="data", source="the user's own file")
 
 SPECS: Final[Mapping[str, ColumnSpec]] = {
-    "city": ColumnSpec(kind="category", description="the id once more, so that limits can read it"),
     "country": ColumnSpec(kind="category", provenance=_GEONAMES, description="English name"),
     "country_code": ColumnSpec(kind="category", provenance=_GEONAMES, description="ISO 3166"),
     "latitude": ColumnSpec(kind="numeric", unit="degrees", provenance=_GEONAMES),
@@ -114,7 +113,6 @@ def build(name: str, rows: list[dict[str, str]], specs: Mapping[str, ColumnSpec]
     """
     cells: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
     ids = [one.strip() for one in cells.pop("id")]
-    cells["city"] = ids
     if "season" in cells and "load" not in cells:
         for one, season in zip(ids, cells["season"], strict=True):
             if season and season not in curves():
@@ -165,22 +163,20 @@ def own_catalogue(path: str | Path) -> tuple[Catalogue, tuple[str, ...]]:
     path = Path(path)
     rows = read_rows(path)
     if not rows:
-        raise CatalogueError(f"{path.name!r} has no rows; start from {TEMPLATE.name}")
+        raise CatalogueError(
+            f"{path.name!r} has no rows; start from what `fairagents demo --template` prints"
+        )
     header = tuple(rows[0])
     lacking = [name for name in ("id", *REQUIRED) if name not in header]
     if lacking:
         raise CatalogueError(
             f"{path.name!r} has no column {', '.join(map(repr, lacking))}; it has "
-            f"{', '.join(map(repr, header))}. Start from {TEMPLATE.name}"
+            f"{', '.join(map(repr, header))}. Start from what `fairagents demo --template` prints"
         )
     empty = [name for name in header if not any(row[name].strip() for row in rows)]
     rows = [{key: cell for key, cell in row.items() if key not in empty} for row in rows]
-    specs = {
-        key: spec.model_copy(update={"provenance": _OWN})
-        for key, spec in SPECS.items()
-        if key != "city"
-    }
-    found = build(path.name, rows, {**specs, "city": SPECS["city"]})
+    specs = {key: spec.model_copy(update={"provenance": _OWN}) for key, spec in SPECS.items()}
+    found = build(path.name, rows, specs)
     _in_range(found)
     return found, _found(found, header, empty)
 

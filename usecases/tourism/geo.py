@@ -152,7 +152,7 @@ def daylight(lats: Floats, month: int) -> Floats:
     23.45 sin(2 pi (284 + day) / 365) degrees (formulas as commonly stated).
 
     >>> daylight(np.array([0.0, 60.0]), 6).round(1).tolist()
-    [12.0, 18.6]
+    [12.0, 18.4]
     """
     tilt = np.radians(23.45) * np.sin(2 * np.pi * (284 + MID_MONTH[month - 1]) / 365)
     cosine = np.clip(-np.tan(np.radians(lats)) * np.tan(tilt), -1.0, 1.0)

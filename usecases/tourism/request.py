@@ -139,9 +139,7 @@ def _limits(request: TripRequest, catalogue: Catalogue, exclude: Sequence[str]) 
     """Return what is left out of the decision; what is unknown can't be promised, so is out."""
     own = (request.origin, *request.avoid, *exclude)
     out = [one for one in dict.fromkeys(own) if one in catalogue.index]
-    # By the column, not by ids: these would have to be in every narrowed agenda too.
-    named: list[JsonValue] = [*out]
-    limits = [Exclude(group=Predicate(column="city", op="in", value=named))] if out else []
+    limits = [Exclude(ids=tuple(out))] if out else []
     for word in request.require:
         poor = (
             Predicate(column="rail", op="<", value=GOOD_RAIL)
@@ -202,7 +200,7 @@ def months_of(case: Case) -> dict[str, Case]:
     siblings = {}
     for number, name in enumerate(MONTHS, start=1):
         request = {**case.request, "month": number}
-        other = {"id": f"{case.id}@{name.casefold()}", "request": request}
+        other = {"id": f"{case.id}@{number:02d}", "request": request}
         same = case.request.get("month") == number
         siblings[name] = case if same else case.model_copy(update=other)
     return siblings

@@ -187,11 +187,11 @@ def levels_moved(usecase: UseCase, cases: Sequence[Case]) -> dict[tuple[str, int
     for column in usecase.judged:
         for step in (-1, 1):
             other = moved(usecase, column, step)
-            found[column, step] = picture(other, [_anew(one, other) for one in cases])
+            found[column, step] = picture(other, [anew(one, other) for one in cases])
     return found
 
 
-def _anew(case: Case, usecase: UseCase) -> Case:
+def anew(case: Case, usecase: UseCase) -> Case:
     """Return a case with its origin's rail level as in the use case's catalogue."""
     origin = str(case.request["origin"])
     if origin not in usecase.catalogue.index:
