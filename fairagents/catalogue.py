@@ -145,7 +145,11 @@ class Catalogue:
             with path.open(encoding="utf-8-sig", newline="") as file:
                 reader = csv.reader(file)
                 header = [h.strip() for h in next(reader, [])]
-                rows = [row for row in reader if row]
+                rows, lines = [], []
+                for row in reader:
+                    if row:
+                        rows.append(row)
+                        lines.append(reader.line_num)
         except OSError as error:
             raise CatalogueError(f"can't read catalogue {str(path)!r}: {error.strerror}") from None
         except UnicodeDecodeError as error:
@@ -156,10 +160,10 @@ class Catalogue:
             )
         if len(set(header)) != len(header):
             raise CatalogueError(f"catalogue {path.name!r}: a column name is given twice")
-        for i, row in enumerate(rows):
+        for line, row in zip(lines, rows, strict=True):
             if len(row) != len(header):
                 raise CatalogueError(
-                    f"catalogue {path.name!r}, row {i + 2}: {len(row)} cells, "
+                    f"catalogue {path.name!r}, line {line}: {len(row)} cells, "
                     f"not {len(header)} as in the header"
                 )
         columns = dict(zip(header, zip(*rows, strict=True) if rows else [], strict=False))

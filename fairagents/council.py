@@ -222,7 +222,9 @@ class Council:
             ask = Ask(
                 tuple(state["asked"]), tuple(state["offer"]), tuple(state["feedback"].items())
             )
-            return self._session(state["case"]).brief(agent.id, state["round"], ask)
+            now = state["round"]
+            spent = sum(v.source.attempts for v in state["votes"].values() if v.round < now)
+            return self._session(state["case"]).brief(agent.id, now, ask, spent)
 
         def answer(brief: Any, vote: Vote) -> CouncilState:
             return {"votes": {f"{brief.round}/{agent.id}": vote}, "calls": brief.calls}

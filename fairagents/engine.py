@@ -62,7 +62,9 @@ class Setup:
         on_abstain: "without": decide without the one who abstained, and say so in the warnings;
             "twin": its sincere scripted twin votes in its place, and the warnings say so;
             "error": no decision.
-        max_calls: the most model calls per decision; who gets none abstains (`max_calls`).
+        max_calls: the most model calls per decision. What is left in a round is shared out evenly
+            among the agents with models that are asked, the first ones getting one more, so that
+            nothing depends on who is faster; who has none left abstains (`max_calls`).
         deadline: seconds per decision; who is not done by then abstains (`deadline`).
         case_columns: columns that cases bring along, so that objectives may name them.
 
@@ -145,7 +147,7 @@ class Setup:
         """SHA-256 of everything that a verdict depends on but the case and the seed."""
         data = {
             "catalogue": self.catalogue.digest,
-            "agents": [agent.to_data() for agent in self.agents],
+            "agents": [[a.stakeholder.to_data(), a.policy.label] for a in self.agents],
             "rule": self.rule.label,
             "protocol": self.protocol.label,
             "evaluators": [evaluator.label for evaluator in self.evaluators],
@@ -168,7 +170,7 @@ class Session:
     def __init__(self, setup: Setup, case: Case) -> None:
         self.setup, self.case = setup, case
         self.setting = Setting(case, setup.catalogue, [a.stakeholder for a in setup.agents])
-        self.budget = Budget(setup.max_calls, setup.deadline)
+        self.budget = Budget(seconds=setup.deadline)
         self._agents = {agent.id: agent for agent in setup.agents}
 
     def warm(self) -> None:
@@ -191,8 +193,8 @@ class Session:
         index = self.setting.pool.index
         return np.array([index[one] for one in self.agenda.ids], dtype=np.int64)
 
-    def brief(self, who: str, round: int, ask: Ask) -> Brief:
-        """Return what one agent is told in a round."""
+    def brief(self, who: str, round: int, ask: Ask, spent: int = 0) -> Brief:
+        """Return what one agent is told in a round, `spent` model calls after the first."""
         return Brief(
             case=self.case.id,
             stakeholder=self._agents[who].stakeholder,
@@ -204,8 +206,18 @@ class Session:
             round=round,
             offer=ask.offer,
             feedback=dict(ask.feedback).get(who, ""),
-            budget=self.budget,
+            budget=self.budget.share(self._calls(who, ask, spent)),
         )
+
+    def _calls(self, who: str, ask: Ask, spent: int) -> int | None:
+        """Return an agent's share of the model calls that are left."""
+        if self.setup.max_calls is None:
+            return None
+        asked = [one for one in ask.who if not self._agents[one].policy.scripted]
+        if who not in asked:
+            return 0
+        left = max(0, self.setup.max_calls - spent)
+        return left // len(asked) + (asked.index(who) < left % len(asked))
 
     def turn(self, history: History) -> tuple[History, Move]:
         """Let the protocol move on until it asks or stops; decide whenever it settles."""
@@ -333,8 +345,9 @@ def run(setup: Setup, case: Case) -> Verdict:
     while isinstance(move, Ask):
         round = len(history.rounds) + 1
         votes = []
+        spent = sum(vote.source.attempts for held in history.rounds for vote in held)
         for who in move.who:
-            brief = session.brief(who, round, move)
+            brief = session.brief(who, round, move, spent)
             votes.append(agents[who].policy.propose(brief))
             calls += brief.calls
         history = replace(history, rounds=(*history.rounds, tuple(votes)))

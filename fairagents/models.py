@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from fairagents._address import DEFAULT_URL, parse_ref, resolve_url
-from fairagents._gates import Gates
-from fairagents._transport import TransportError, client_options, late, line, mapped, within
+from fairagents._gates import Gates, TransportError, client_options, late, line, mapped, within
 from fairagents.errors import ModelUnavailable, SpecError
 
 if TYPE_CHECKING:

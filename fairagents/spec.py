@@ -150,6 +150,23 @@ class Predicate(Record):
         )
 
 
+def _anchors(value: object) -> object:
+    if value == "case":
+        return value
+    if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
+        return value
+    raise ValueError(
+        f"anchors are two numbers (the values that count 0 and 1) or 'case', not {value!r}"
+    )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+Anchors = Annotated[Pair[float] | Literal["case"], BeforeValidator(_anchors)]
+
+
 class Provenance(Record):
     """Where an objective or an anchor comes from, so that a reader can doubt it."""
 
@@ -175,7 +192,7 @@ class Objective(Record):
     id: Id
     indicator: IndicatorRef
     direction: Literal["max", "min"]
-    anchors: Pair[float] | Literal["case"]
+    anchors: Anchors
     provenance: Provenance
     claim: str = ""
     weight: float = 1.0

@@ -43,6 +43,12 @@ class Budget:
             self._left -= 1
             return "" if self._left >= 0 else "max_calls"
 
+    def share(self, calls: int | None) -> Budget:
+        """Return a budget of so many calls until the same deadline."""
+        part = Budget(calls)
+        part._end = self._end
+        return part
+
     def remaining(self) -> float | None:
         """Return the seconds until the deadline, not below 0; None without one."""
         return None if self._end is None else max(0.0, self._end - time.monotonic())

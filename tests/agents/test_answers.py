@@ -7,8 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from fairagents.agents.answers import CODES, KEYS, Answer, Asked, Form, normal, read, schema
 from fairagents.errors import SpecError

@@ -26,7 +26,7 @@ def assert_row(verdicts: Verdicts, i: int, verdict: Verdict) -> None:
         assert (None if np.isnan(value) else value) == pytest.approx(result.value, abs=1e-11)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(problems())
 def test_graph_engine_and_decide_many_agree_to_the_byte(problem: tuple[Council, Case]) -> None:
     council, one = problem
@@ -47,7 +47,7 @@ def test_graph_engine_and_decide_many_agree_to_the_byte(problem: tuple[Council, 
     assert_row(graph, 0, verdict)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(problems(additive=True), st.integers(1, 4))
 def test_the_vectorised_engine_gives_the_same_columns(
     problem: tuple[Council, Case], count: int

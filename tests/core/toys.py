@@ -67,11 +67,11 @@ def party(
     )
 
 
-def table(name: str = "toy", **columns: Sequence[Any]) -> Catalogue:
+def table(**columns: Sequence[Any]) -> Catalogue:
     """A catalogue with ids a, b, c, ... and these columns."""
     count = len(next(iter(columns.values())))
     ids = [chr(ord("a") + i) for i in range(count)]
-    return Catalogue.from_cells(name, ids, columns)
+    return Catalogue.from_cells("toy", ids, columns)
 
 
 def agents(*stakeholders: Stakeholder, policy: Policy | str = "utility") -> tuple[Agent, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def report(verdicts: Sequence[Verdict]) -> str:
     """Return what became of the questions, in numbers."""
     votes = [vote for verdict in verdicts for vote in verdict.votes]
     calls = [call for verdict in verdicts for call in verdict.calls]
-    counts = {
+    counts: dict[str, Counter[Any]] = {
         "status": Counter(vote.status for vote in votes),
         "codes": Counter(code for vote in votes for code in vote.codes),
         "attempts": Counter(vote.source.attempts for vote in votes),
