@@ -7,13 +7,14 @@ import operator
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypedDict
+from typing import Annotated, Any, Literal
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
+from typing_extensions import TypedDict  # the schemas of Python 3.11's own can't be drawn up
 
 from fairagents.agents.base import Agent, Policy
 from fairagents.ballot import Vote
@@ -212,7 +213,7 @@ class Council:
         session.warm()
         history, move = session.turn(History(self.setup.stakeholders))
         # A thread that decided before still holds its votes: they are no part of this decision.
-        fresh = {"votes": Overwrite({}), "calls": Overwrite([])}
+        fresh = {"votes": Overwrite({}), "calls": Overwrite([]), "round": 0}
         return {"case": case, **fresh, **_written(history, move)}
 
     def _ask(self, agent: Agent) -> Any:

@@ -40,8 +40,9 @@ def by_hand(setting: Setting, who: Stakeholder, slate: tuple[str, ...]) -> float
         if o.reads == "variety":
             _, codes = pool.category(o.indicator.requires()[0])
             held = {int(codes[i]) for i in rows} - {-1}
-            low, high = o.anchors  # type: ignore[misc]
-            rest += weight * min(1.0, max(0.0, (len(held) - low) / (high - low)))  # type: ignore[operator]
+            assert o.anchors != "case"
+            low, high = o.anchors
+            rest += weight * min(1.0, max(0.0, (len(held) - low) / (high - low)))
             continue
         u = [0.0 if refused[i] else v for i, v in enumerate(one_by_one(o, pool))]
         if o.reads == "worst":

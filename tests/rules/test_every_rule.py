@@ -217,7 +217,7 @@ def test_weights_of_a_half_three_tenths_and_a_fifth_tie_exactly(name: str) -> No
     [
         (0.1234567890123456, 0.3333333333333333, 0.5),
         (1e-9, 1e9, 1.0),
-        (Fraction(1, 3), Fraction(1, 7), Fraction(1, 10**12)),
+        (Fraction(1, 3), Fraction(1, 7), Fraction(1, 10**17)),
     ],
 )
 @pytest.mark.parametrize("tie_break", ["seeded", "borda", "priority", "lexicographic"])
@@ -352,7 +352,7 @@ def test_nash_counts_who_gains_first_and_the_product_among_equals() -> None:
 
 def test_leximin_looks_past_the_worst_off() -> None:
     profile = Profile.from_scores([[0.2, 0.2, 0.2], [0.5, 0.9, 0.9], [0.9, 0.6, 0.5]], list("abc"))
-    assert Leximin()(profile).tiers == (("b",), ("a", "c"))
+    assert sets(Leximin()(profile)) == [{"b"}, {"a", "c"}]
 
 
 @pytest.mark.parametrize(
@@ -406,8 +406,8 @@ def test_anyone_can_recompute_the_totals_from_the_trace(name: str, profile: Prof
         weights = [Fraction(str(w)) for w in last.rows[0][1:-1]]
         assert weights == list(profile.weights)
         for one, row in shown.items():
-            cells = [float(c) for c in row[1:-1]]  # type: ignore[arg-type]
-            assert row[-1] == pytest.approx(recomputed(name, weights, cells))
+            numbers: Sequence[Any] = row[1:-1]
+            assert row[-1] == pytest.approx(recomputed(name, weights, numbers))
             if totals:
                 assert totals[str(one)] == pytest.approx(row[-1])
     assert canonical(decision.model_dump(mode="json")) == canonical(
@@ -415,17 +415,17 @@ def test_anyone_can_recompute_the_totals_from_the_trace(name: str, profile: Prof
     )
 
 
-def recomputed(name: str, weights: list[Fraction], cells: list[float]) -> float:
+def recomputed(name: str, weights: list[Fraction], cells: Sequence[Any]) -> float:
     """What a reader does with one row of the last table."""
     pairs = [(float(w), c) for w, c in zip(weights, cells, strict=True)]
     if name == "leximin":
-        return min(cells)
+        return float(min(cells))
     if name == "nash":
         pairs = [(w, c) for w, c in pairs if c > 0]
         whole = sum(w for w, _ in pairs)
-        return math.prod(c ** (w / whole) for w, c in pairs) if pairs else 0.0
+        return float(math.prod(c ** (w / whole) for w, c in pairs)) if pairs else 0.0
     total = sum(w * c for w, c in pairs)
-    return total if name == "borda" else total / sum(w for w, _ in pairs)
+    return float(total if name == "borda" else total / sum(w for w, _ in pairs))
 
 
 def test_a_long_trace_keeps_the_best_and_counts_the_rest() -> None:
