@@ -14,7 +14,15 @@ from pydantic import Field, model_validator
 from fairagents.errors import BallotError, did_you_mean
 from fairagents.outcome import Outcome
 from fairagents.record import Listed, Many, Record, Row
-from fairagents.spec import Bools, Floats, Ints, require_unique
+from fairagents.spec import (
+    LEAST_WEIGHT,
+    MOST_WEIGHT,
+    OF_WEIGHT,
+    Bools,
+    Floats,
+    Ints,
+    require_unique,
+)
 
 Weight = int | float | Fraction
 Tiers = Listed[Listed[str]]
@@ -199,6 +207,7 @@ class Profile:
         if len(self.weights) != shape[0]:
             raise BallotError(f"{shape[0]} voters but {len(self.weights)} weights")
         require_unique(self.ids, "alternative")
+        require_unique(self.voters, "voter")
 
     def __len__(self) -> int:
         """Return the number of voters."""
@@ -375,14 +384,13 @@ def exact(weight: Weight) -> Fraction:
     >>> exact(0.1) + exact(0.2) == exact(0.3)
     True
     """
-    if isinstance(weight, float | np.floating):
-        if not math.isfinite(weight):
-            raise BallotError(f"a weight must be a finite number > 0, not {weight!r}")
-        fraction = Fraction(repr(float(weight)))
-    else:
-        fraction = Fraction(weight)
-    if fraction <= 0:
-        raise BallotError(f"a weight must be > 0, not {weight!r}")
+    try:
+        plain = weight.item() if hasattr(weight, "item") else weight
+        fraction = Fraction(repr(plain)) if isinstance(plain, float) else Fraction(plain)
+    except (TypeError, ValueError, OverflowError):
+        raise BallotError(f"{OF_WEIGHT}, not {weight!r}") from None
+    if not LEAST_WEIGHT <= fraction <= MOST_WEIGHT:
+        raise BallotError(f"{OF_WEIGHT}, not {weight!r}")
     return fraction
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import Field, FiniteFloat, JsonValue, model_validator
+from pydantic import Field, JsonValue
 
 from fairagents.catalogue import Catalogue
 from fairagents.errors import CatalogueError, SpecError, did_you_mean
@@ -35,19 +34,7 @@ class Case(Record):
     task: Task
     request: dict[str, JsonValue] = Field(default_factory=dict)
     candidates: Many[str] = ()
-    columns: dict[str, dict[str, FiniteFloat]] = Field(default_factory=dict)
-
-    @model_validator(mode="after")
-    def _check(self) -> Case:
-        try:
-            if self.request:
-                json.dumps(self.request, allow_nan=False)
-        except ValueError:
-            raise ValueError(
-                f"case {self.id!r}: the request holds a number that is not finite; "
-                "leave out what is unknown"
-            ) from None
-        return self
+    columns: dict[str, dict[str, float]] = Field(default_factory=dict)
 
     def pool(self, catalogue: Catalogue) -> Pool:
         """Return the alternatives of this case.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import functools
 import hashlib
+import io
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
@@ -26,7 +28,8 @@ class ColumnSpec(Record):
 
     `numeric`: one number. `category`: one word. `tags`: several words, in a CSV joined by `|`.
     `monthly`: twelve numbers, January first, in a CSV joined by `|`. An empty cell is unknown;
-    a cell that is `-` is a known, empty set of tags.
+    a cell that is `-` is a known, empty set of tags. Spaces around a word or a tag don't count,
+    and a tag that is said twice of one alternative counts once.
     """
 
     kind: Kind
@@ -77,7 +80,8 @@ class Catalogue:
 
         Args:
             name: names the catalogue in errors.
-            ids: alternative ids, unique and not empty.
+            ids: alternative ids, unique, not empty and without control characters: they stand
+                in reports and prompts as they are.
             cells: column name -> cells; None and "" are unknown.
             specs: what the columns hold; a column without a spec is numeric when every known
                 cell is a number, monthly when every known cell is twelve numbers, tags when a
@@ -93,12 +97,10 @@ class Catalogue:
                     f"catalogue {name!r} lacks column {column!r}; {did_you_mean(column, cells)}"
                 )
         for i, one in enumerate(ids):
-            if not isinstance(one, str):
-                raise CatalogueError(f"catalogue {name!r}, row {i + 1}: id {one!r} is not a text")
-            if not one.strip():
-                raise CatalogueError(f"catalogue {name!r}, row {i + 1}: the id is empty")
+            _check_name(one, "id", f"catalogue {name!r}, row {i + 1}")
         built = {}
         for column, values in cells.items():
+            _check_name(column, "column name", f"catalogue {name!r}")
             if len(values) != len(ids):
                 raise CatalogueError(
                     f"catalogue {name!r}, column {column!r}: {len(values)} cells for {len(ids)} ids"
@@ -122,7 +124,10 @@ class Catalogue:
         name: str = "catalogue",
         specs: Mapping[str, ColumnSpec] | None = None,
     ) -> Catalogue:
-        """Build a catalogue from typed rows (pydantic models) or mappings; see `from_cells`."""
+        """Build a catalogue from typed rows (pydantic models) or mappings; see `from_cells`.
+
+        What one row lacks and another has is unknown.
+        """
         table = [r.model_dump() if isinstance(r, BaseModel) else dict(r) for r in rows]
         for i, row in enumerate(table):
             if id not in row:
@@ -139,35 +144,15 @@ class Catalogue:
         id: str = "id",
         specs: Mapping[str, ColumnSpec] | None = None,
     ) -> Catalogue:
-        """Read a UTF-8 CSV file with a header row; see `from_cells`."""
+        """Read a UTF-8 CSV file with a header row; see `from_cells` and `read_table`."""
         path = Path(path)
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                reader = csv.reader(file)
-                header = [h.strip() for h in next(reader, [])]
-                rows, lines = [], []
-                for row in reader:
-                    if row:
-                        rows.append(row)
-                        lines.append(reader.line_num)
-        except OSError as error:
-            raise CatalogueError(f"can't read catalogue {str(path)!r}: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise CatalogueError(f"catalogue {str(path)!r} is not UTF-8: {error.reason}") from None
+        header, rows, _ = read_table(path)
         if id not in header:
             raise CatalogueError(
                 f"catalogue {path.name!r} has no column {id!r}; {did_you_mean(id, header)}"
             )
-        if len(set(header)) != len(header):
-            raise CatalogueError(f"catalogue {path.name!r}: a column name is given twice")
-        for line, row in zip(lines, rows, strict=True):
-            if len(row) != len(header):
-                raise CatalogueError(
-                    f"catalogue {path.name!r}, line {line}: {len(row)} cells, "
-                    f"not {len(header)} as in the header"
-                )
-        columns = dict(zip(header, zip(*rows, strict=True) if rows else [], strict=False))
-        ids = [one.strip() for one in columns.pop(id, ())]
+        columns = {name: [row[j] for row in rows] for j, name in enumerate(header)}
+        ids = [one.strip(" ") for one in columns.pop(id)]
         return cls.from_cells(path.name, ids, columns, specs)
 
     @classmethod
@@ -179,14 +164,23 @@ class Catalogue:
         name: str = "frame",
         specs: Mapping[str, ColumnSpec] | None = None,
     ) -> Catalogue:
-        """Build a catalogue from a pandas-like data frame; NaN and None are unknown."""
+        """Build a catalogue from a pandas-like data frame; NaN and None are unknown.
+
+        Whole numbers may be ids: 7 becomes "7".
+        """
+        names = [str(column) for column in frame.columns]
+        if len(set(names)) != len(names):
+            raise CatalogueError(f"catalogue {name!r}: a column name is given twice")
         cells = {
             str(column): [None if _is_nan(v) else v for v in frame[column].tolist()]
             for column in frame.columns
         }
         if id not in cells:
             raise CatalogueError(f"frame has no column {id!r}; {did_you_mean(id, cells)}")
-        ids = [str(one) for one in cells.pop(id)]
+        ids: list[Any] = [
+            str(one) if isinstance(one, int) and not isinstance(one, bool) else one
+            for one in cells.pop(id)
+        ]
         return cls.from_cells(name, ids, cells, specs)
 
     # -- reading ----------------------------------------------------------------------------
@@ -317,6 +311,104 @@ class Catalogue:
         return hash_.hexdigest()
 
 
+# -- tables of text -------------------------------------------------------------------------------
+
+
+class Sheet(NamedTuple):
+    """A CSV file as texts: the header, the rows, and the line of the file each row begins on."""
+
+    header: list[str]
+    rows: list[list[str]]
+    lines: list[int]
+
+
+def read_table(path: str | Path) -> Sheet:
+    """Read a UTF-8 CSV file with a header row; blank lines and a byte-order mark don't count.
+
+    Raises:
+        CatalogueError: the file can't be read, or as `parse_table`.
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise CatalogueError(f"can't read catalogue {str(path)!r}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise CatalogueError(f"catalogue {str(path)!r} is not UTF-8: {error.reason}") from None
+    return parse_table(text, f"catalogue {path.name!r}")
+
+
+def parse_table(text: str, where: str) -> Sheet:
+    r"""Read CSV text with a header row; spaces around a column's name don't count.
+
+    Args:
+        text: the whole file.
+        where: names the file in errors.
+
+    Raises:
+        CatalogueError: a quote is not closed, a column is given twice, or a row is longer or
+            shorter than the header; it names the line.
+
+    >>> parse_table("id, price\na,2\n", "toy")
+    Sheet(header=['id', 'price'], rows=[['a', '2']], lines=[2])
+    """
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    rows, lines = [], []
+    while True:
+        line = reader.line_num + 1
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise CatalogueError(
+                f"{where}, line {line}: not CSV: {error}; a quoted cell ends with a quote (one inside "
+                f"is doubled), and a cell has at most {csv.field_size_limit():,} characters"
+            ) from None
+        if row is None:
+            break
+        if row:
+            rows.append(row)
+            lines.append(line)
+    header = [cell.strip(" ") for cell in rows[0]] if rows else []
+    for name in header:
+        if header.count(name) > 1:
+            raise CatalogueError(f"{where}: a column name is given twice: {name!r}")
+    for line, row in zip(lines[1:], rows[1:], strict=True):
+        if len(row) != len(header):
+            raise CatalogueError(
+                f"{where}, line {line}: {len(row)} cells, not {len(header)} as in the header"
+            )
+    return Sheet(header, rows[1:], lines[1:])
+
+
+def shown(value: object) -> str:
+    """Return a value as an error shows it: its `repr`, cut where it is long."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # thousands of digits; lists in lists without end
+        text = f"this {type(value).__name__}"
+    return text if len(text) <= 100 else f"{text[:97]}..."
+
+
+def _check_name(name: object, what: str, where: str) -> None:
+    """Refuse an id or a column name that is no text, is empty or could steer a terminal."""
+    if not isinstance(name, str):
+        raise CatalogueError(f"{where}: {what} {shown(name)} is not a text")
+    if not name.strip() and what == "id":
+        raise CatalogueError(f"{where}: the id is empty")
+    if any(unicodedata.category(c) in _CONTROLS for c in name):
+        raise CatalogueError(
+            f"{where}: {what} {shown(name)} holds a control character (say, a newline or an "
+            "escape); write it without"
+        )
+
+
+_CONTROLS = ("Cc", "Cs", "Zl", "Zp")
+"""Unicode's categories of control characters, lone surrogates, line and paragraph separators."""
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
 def _flat(texts: Iterable[str]) -> Iterator[bytes]:
     return (text.encode() + b"\0" for text in texts)
 
@@ -339,7 +431,7 @@ class _Cells:
     def error(self, row: int, wanted: str) -> CatalogueError:
         return CatalogueError(
             f"catalogue {self.name!r}, column {self.column!r}, {self.ids[row]!r}: "
-            f"{self.values[row]!r} is not {wanted}"
+            f"{shown(self.values[row])} is not {wanted}"
         )
 
 
@@ -349,13 +441,17 @@ def _unknown(value: Any) -> bool:
 
 def _number(value: Any) -> float | None:
     """Return a finite number, or None when the cell is none."""
-    if isinstance(value, bool):
+    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if np.isfinite(number) else None
+
+
+def _too_large(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -364,7 +460,8 @@ def _parts(value: Any) -> list[Any]:
 
 def _kind_of(values: Sequence[Any]) -> Kind:
     known = [v for v in values if not _unknown(v)]
-    if all(_number(v) is not None for v in known):
+    # A number that is too large is a faulty number, not another kind of cell.
+    if all(_number(v) is not None or _too_large(v) for v in known):
         return "numeric"
     several = [v for v in known if not isinstance(v, str) or "|" in v]
     if not several:
@@ -402,14 +499,19 @@ def _parse_category(cells: _Cells) -> tuple[tuple[str, ...], Ints]:
 def _parse_tags(cells: _Cells) -> tuple[tuple[str, ...], Bools, Bools]:
     sets: list[list[str] | None] = []
     for i, value in enumerate(cells.values):
-        if value is None or (isinstance(value, str) and not value.strip()):
+        if _unknown(value):
             sets.append(None)
             continue
         if not isinstance(value, str | list | tuple):
             raise cells.error(i, "a list of words or words joined by '|'")
-        parts = [] if value == "-" else [str(p).strip() for p in _parts(value)]
-        if not all(parts):
-            raise cells.error(i, "free of empty tags")
+        parts = _parts(value)
+        if not all(isinstance(p, str) for p in parts):
+            raise cells.error(i, "a list of words: each tag is a text")
+        parts = [p.strip() for p in parts]
+        if isinstance(value, str) and parts == ["-"]:
+            parts = []
+        if not all(parts) or "-" in parts:
+            raise cells.error(i, "free of empty tags; '-' alone says that there is none")
         sets.append(parts)
     labels = tuple(sorted({tag for tags in sets for tag in tags or ()}))
     code = {label: j for j, label in enumerate(labels)}

@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fairagents.errors import FairagentsError, ModelUnavailable, SpecError, did_you_mean
+from fairagents.errors import (
+    FairagentsError,
+    InfeasibleError,
+    ModelUnavailable,
+    SpecError,
+    did_you_mean,
+)
 
 if TYPE_CHECKING:
     from fairagents.case import Case
@@ -91,21 +97,24 @@ def demo(
         "budget": budget,
         "interests": interests,
     }
-    if not _given(context) and sys.stdin.isatty() and sys.stdout.isatty():
-        trip = {key: typer.prompt(key.capitalize(), default=value) for key, value in trip.items()}
+    asks = not _given(context) and _terminal(sys.stdin) and _terminal(sys.stdout)
     if template:
         typer.echo(_usecase(usecase, "").template, nl=False)
         return
+    if url and not model:
+        raise SpecError("--url says where a model is served: give --model too")
     if as_json and as_csv:
         raise SpecError("give --json or --csv, not both")
     with _only_ours() as out:
         from fairagents.report.demo import document, show, table
 
         whole = _usecase(usecase, catalogue)
-        trip |= {"avoid": _words(avoid), "require": _words(require), "party": party}
-        trip["interests"] = _words(str(trip["interests"]))
-        trip["month"] = int(trip["month"]) if str(trip["month"]).isdigit() else trip["month"]
+        trip |= {"avoid": avoid, "require": require, "party": party}
+        if asks:
+            trip = _asked(whole, trip)
         case = _case(whole, trip, k, tuple(exclude or ()))
+        if why:
+            whole.catalogue.row(why, "--why")
         base, council = _councils(whole, rule, model, url, seed, weight or [], without or [])
         verdict = _decide(council, case, bool(model), quiet=as_json or as_csv)
         shown = show(
@@ -119,6 +128,33 @@ def demo(
             _render(shown, out, trip)
 
 
+def _terminal(stream: Any) -> bool:
+    """Tell whether a standard stream is a terminal; a closed one is none."""
+    return stream is not None and not stream.closed and stream.isatty()
+
+
+def _asked(usecase: UseCase, trip: dict[str, Any]) -> dict[str, Any]:
+    """Ask for each part of the trip, and again for one that is refused."""
+    hints = {
+        "origin": "a city, or LAT,LON",
+        "month": "a month",
+        "days": "1 to 30",
+        "budget": "low, medium, high",
+        "interests": "tags, comma-separated",
+    }
+    for key, hint in hints.items():
+        while True:
+            given = typer.prompt(f"{key.capitalize()} ({hint})", default=trip[key], err=True)
+            try:
+                _case(usecase, {**trip, key: given}, 1, ())
+            except SpecError as error:
+                typer.echo(str(error), err=True)
+            else:
+                trip[key] = given
+                break
+    return trip
+
+
 def _given(context: typer.Context) -> bool:
     return any(
         getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
@@ -130,12 +166,10 @@ def _given(context: typer.Context) -> bool:
 @contextlib.contextmanager
 def _only_ours() -> Iterator[Any]:
     """Keep standard output for us: solvers in native code sometimes print to it."""
+    if sys.stdout is None:
+        raise SpecError("standard output is closed: there is nowhere to write to")
     sys.stdout.flush()
-    try:
-        own = os.dup(1)
-    except OSError:
-        yield sys.stdout
-        return
+    own = os.dup(1)
     os.dup2(2, 1)
     with os.fdopen(own, "w", encoding="utf-8", errors="replace") as out:
         try:
@@ -166,7 +200,13 @@ def _usecase(name: str, catalogue: str) -> UseCase:
 def _case(usecase: UseCase, request: dict[str, Any], size: int, exclude: tuple[str, ...]) -> Case:
     if usecase.request is None or usecase.make_case is None:
         raise SpecError(f"use case {usecase.name!r} takes no request on the command line")
-    typed = usecase.request(**request)
+    words = {key: _words(request[key]) for key in ("interests", "avoid", "require")}
+    numbers = {
+        key: int(request[key])
+        for key in ("month", "days")
+        if str(request[key]).isascii() and str(request[key]).isdigit()
+    }
+    typed = usecase.request(**{**request, **words, **numbers})
     return usecase.make_case(typed, size=size, exclude=exclude, catalogue=usecase.catalogue)
 
 
@@ -181,6 +221,7 @@ def _councils(
 ) -> tuple[Council, Council]:
     """Return the council with the declared voices and the one with those given."""
     from fairagents.council import Council
+    from fairagents.spec import require_unique
 
     policy: Any = "utility"
     if model:
@@ -188,7 +229,10 @@ def _councils(
 
         policy = LLM(model=model, url=url or None)
     heard = usecase.without(*without)
-    voices = dict(_weight(text, [s.id for s in heard.stakeholders]) for text in weights)
+    known = [s.id for s in heard.stakeholders]
+    given = [_weight(text, known) for text in weights]
+    require_unique([name for name, _ in given], "--weight of")
+    voices = dict(given)
     changed = replace(
         heard,
         stakeholders=tuple(
@@ -200,6 +244,8 @@ def _councils(
 
 
 def _weight(text: str, known: list[str]) -> tuple[str, float]:
+    from fairagents.spec import LEAST_WEIGHT, MOST_WEIGHT
+
     name, _, value = text.partition("=")
     if name not in known:
         raise SpecError(f"--weight {text!r}: no stakeholder {name!r}; {did_you_mean(name, known)}")
@@ -207,7 +253,7 @@ def _weight(text: str, known: list[str]) -> tuple[str, float]:
         voice = float(value)
     except ValueError:
         voice = 0.0
-    if not 0 < voice < float("inf"):
+    if not LEAST_WEIGHT <= voice <= MOST_WEIGHT:
         raise SpecError(f"--weight {text!r}: write NAME=NUMBER with a number > 0")
     return name, voice
 
@@ -239,7 +285,7 @@ def _render(shown: Any, out: Any, trip: dict[str, Any]) -> None:
         highlight=False,
         soft_wrap=False,
     )
-    interests = ", ".join(trip["interests"]) or "anything"
+    interests = ", ".join(_words(trip["interests"])) or "anything"
     title = (
         f"Trips from {trip['origin']} in {trip['month']}, {trip['days']} days, "
         f"{trip['budget']} budget, for {interests}"
@@ -259,10 +305,14 @@ def run_(
     """
     from fairagents.experiment import Experiment
 
+    # Plug-ins written `module:Class` may stand in the folder one works in, as with `python -m`.
+    sys.path.insert(0, str(Path.cwd()))
     experiment = Experiment.load(config)
     if limit is not None:
         experiment = Experiment(**{**dict(experiment), "limit": limit})
     path = Path(output or f"runs/{Path(config).stem}.jsonl")
+    if path.resolve() == Path(config).resolve():
+        raise SpecError(f"--output {output!r} is the experiment's own file")
 
     def progress(done: int, total: int) -> None:
         if sys.stderr.isatty():
@@ -311,10 +361,15 @@ def main() -> None:
     except BrokenPipeError:
         # The reader has seen enough; closing standard error keeps Python from saying so.
         sys.stderr.close()
+    except OSError as error:
+        _fail(FairagentsError(f"can't write: {error.strerror}"), Exit.failed, debug)
     except ModelUnavailable as error:
         _fail(error, Exit.unavailable, debug)
     except SpecError as error:
         _fail(error, Exit.usage, debug)
+    except InfeasibleError as error:
+        hint = "; --k sets the size of the slate" if "slate size" in str(error.limits) else ""
+        _fail(InfeasibleError(f"{error}{hint}", error.limits), Exit.failed, debug)
     except FairagentsError as error:
         _fail(error, Exit.failed, debug)
 

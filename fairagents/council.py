@@ -16,17 +16,19 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Overwrite
 from typing_extensions import TypedDict  # the schemas of Python 3.11's own can't be drawn up
 
-from fairagents.agents.base import Agent, Policy
+from fairagents.agents.base import Agent, Policy, ahear, hear
 from fairagents.ballot import Vote
 from fairagents.case import Case
 from fairagents.catalogue import Catalogue
 from fairagents.decision import Call, Decision, Verdict
 from fairagents.engine import Session, Setup, compare, run
 from fairagents.errors import DecisionError, SpecError, did_you_mean
-from fairagents.protocols.base import Ask, History, Move, Stop
+from fairagents.evaluators.base import EVALUATORS, Evaluator
+from fairagents.protocols.base import PROTOCOLS, Ask, History, Move, Protocol, Stop
 from fairagents.rules.base import RULES, Rule
 from fairagents.usecase import UseCase
 from fairagents.verdicts import Verdicts, decide_scripted, gather
+from fairagents.worth import Setting
 
 
 def _merge(old: dict[str, Vote], new: dict[str, Vote]) -> dict[str, Vote]:
@@ -76,8 +78,10 @@ class Council:
         policies: with a use case, policy per stakeholder id; the others are `default`.
         default: with a use case, the policy of everybody who is not in `policies`.
         rule: a rule or its name.
-        settings: further fields of `Setup` (protocol, evaluators, cut, seed, quorum, on_abstain,
-            max_calls, deadline, case_columns).
+        protocol: a protocol or its name.
+        evaluators: evaluators or their names; None is the default set.
+        settings: further fields of `Setup` (cut, seed, quorum, on_abstain, max_calls, deadline,
+            case_columns).
 
     >>> from fairagents import Council, UseCase
     >>> tourism = UseCase.load("tourism")
@@ -95,6 +99,8 @@ class Council:
         policies: Mapping[str, Policy | str] | None = None,
         default: Policy | str = "utility",
         rule: Rule | str = "borda",
+        protocol: Protocol | str = "one_shot",
+        evaluators: Sequence[Evaluator | str] | None = None,
         **settings: Any,
     ) -> None:
         catalogue = source.catalogue if isinstance(source, UseCase) else source
@@ -102,7 +108,15 @@ class Council:
             agents = bind(source, policies or {}, default)
         elif policies:
             raise SpecError("policies go with a use case; agents already have theirs")
-        self.setup = Setup(catalogue, tuple(agents), rule=RULES.build(rule), **settings)
+        if evaluators is not None:
+            settings["evaluators"] = tuple(EVALUATORS.build(one) for one in evaluators)
+        self.setup = Setup(
+            catalogue,
+            tuple(agents),
+            rule=RULES.build(rule),
+            protocol=PROTOCOLS.build(protocol),
+            **settings,
+        )
         for agent in self.setup.agents:
             agent.policy.prepare()
         self._sessions: OrderedDict[int, Session] = OrderedDict()
@@ -149,6 +163,10 @@ class Council:
         for update in self.graph.stream({"case": case}, config=self._config, stream_mode="updates"):
             for node, change in update.items():
                 yield from _events(node, change or {})
+
+    def setting(self, case: Case) -> Setting:
+        """Return a case made ready, with everybody's worth: what `conflict` takes."""
+        return Session(self.setup, case).setting
 
     def run(self, case: Case) -> Verdict:
         """Decide one case by the engine, without LangGraph; the same verdict as `decide`."""
@@ -232,11 +250,11 @@ class Council:
 
         def node(state: CouncilState) -> CouncilState:
             brief = prepare(state)
-            return answer(brief, policy.propose(brief))
+            return answer(brief, hear(policy, brief))
 
         async def anode(state: CouncilState) -> CouncilState:
             brief = prepare(state)
-            return answer(brief, await policy.apropose(brief))
+            return answer(brief, await ahear(policy, brief))
 
         # A scripted policy needs no event loop, and a plain function is half a millisecond faster.
         return node if policy.scripted else RunnableLambda(node, afunc=anode)

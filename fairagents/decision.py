@@ -111,6 +111,7 @@ class Verdict(Record):
     Attributes:
         case: the case as it was put, so that a verdict can be replayed.
         spec: digest of catalogue, stakeholders, policies, rule, protocol and evaluators.
+        interests: digest of catalogue, objectives and constraints: what worth depends on.
         seed: the seed everything was derived from.
         protocol: the protocol's label.
         agenda: what was voted on.
@@ -125,6 +126,7 @@ class Verdict(Record):
 
     case: Case
     spec: str
+    interests: str
     seed: int
     protocol: str
     agenda: Agenda

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from fairagents.agents.base import Agent, Brief, Budget
+from fairagents.agents.base import Agent, Brief, Budget, hear
 from fairagents.agents.scripted import Utility
 from fairagents.ballot import (
     Abstention,
@@ -88,6 +88,7 @@ class Setup:
     def __post_init__(self) -> None:
         if not self.agents:
             raise SpecError("a council needs at least one agent")
+        self._check_types()
         require_unique([agent.id for agent in self.agents], "stakeholder")
         if not 1 <= self.quorum <= len(self.agents):
             raise SpecError(f"quorum must lie in 1..{len(self.agents)}, not {self.quorum!r}")
@@ -95,10 +96,35 @@ class Setup:
             raise SpecError(f"on_abstain is without, twin or error, not {self.on_abstain!r}")
         if self.max_calls is not None and self.max_calls < 0:
             raise SpecError(f"max_calls must be >= 0, not {self.max_calls!r}")
-        if self.deadline is not None and not self.deadline > 0:
+        if self.deadline is not None and not 0 < self.deadline < float("inf"):
             raise SpecError(f"deadline must be > 0 seconds, not {self.deadline!r}")
         for agent in self.agents:
             self._check_columns(agent)
+
+    def _check_types(self) -> None:
+        wanted: dict[str, type | tuple[type, ...]] = {
+            "catalogue": Catalogue,
+            "rule": Rule,
+            "protocol": Protocol,
+            "cut": Cut,
+            "seed": int,
+            "quorum": int,
+            "max_calls": (int, type(None)),
+            "deadline": (int, float, type(None)),
+            "case_columns": tuple,
+        }
+        for name, kind in wanted.items():
+            value = getattr(self, name)
+            if not isinstance(value, kind) or isinstance(value, bool):
+                names = getattr(kind, "__name__", "a number or None")
+                raise SpecError(f"{name} takes {names}, not {value!r}")
+        for what, kind, values in (
+            ("agents", Agent, self.agents),
+            ("evaluators", Evaluator, self.evaluators),
+        ):
+            for value in values:
+                if not isinstance(value, kind):
+                    raise SpecError(f"{what} takes {kind.__name__}s, not {value!r}")
 
     def _check_columns(self, agent: Agent) -> None:
         known = [*self.catalogue.columns, *self.case_columns]
@@ -136,6 +162,15 @@ class Setup:
     def stakeholders(self) -> tuple[str, ...]:
         """All ids, in the declared order."""
         return tuple(agent.id for agent in self.agents)
+
+    @functools.cached_property
+    def interests(self) -> str:
+        """SHA-256 of what worth depends on: catalogue, objectives and constraints."""
+        wants = [
+            [a.id, *(a.stakeholder.to_data().get(k, []) for k in ("objectives", "constraints"))]
+            for a in self.agents
+        ]
+        return hashlib.sha256(canonical([self.catalogue.digest, *wants])).hexdigest()
 
     @property
     def scripted(self) -> bool:
@@ -185,7 +220,8 @@ class Session:
 
     @functools.cached_property
     def agenda(self) -> Agenda:
-        """What is voted on."""
+        """What is voted on; a task that nothing meets is an error before anybody is asked."""
+        self.setting.feasible.require()
         return self.setting.agenda(self.setup.cut, self.setup.seed)
 
     @functools.cached_property
@@ -293,6 +329,15 @@ class Session:
                 texts.append(f"{text}: {what}")
         return (*texts, *self.setting.notes())
 
+    def refused(self, decision: Decision) -> tuple[str, ...]:
+        """Return what the outcome holds that a stakeholder's hard constraints refuse, in words."""
+        index, ids = self.setting.pool.index, decision.outcome.ids
+        return tuple(
+            f"{w.stakeholder}: its hard constraints refuse {', '.join(hit)}, which is decided"
+            for w in self.setting.worths
+            if w.flagged.any() and (hit := [one for one in ids if w.flagged[index[one]]])
+        )
+
     def verdict(self, history: History, stopped: str, calls: Sequence[Call] = ()) -> Verdict:
         """Measure the last decision and put everything together.
 
@@ -309,6 +354,7 @@ class Session:
         return Verdict(
             case=self.case,
             spec=self.setup.digest,
+            interests=self.setup.interests,
             seed=self.setup.seed,
             protocol=self.setup.protocol.label,
             agenda=self.agenda,
@@ -317,7 +363,7 @@ class Session:
             results=tuple(evaluate(self.setup.evaluators, evidence)),
             rounds=rounds,
             stopped=stopped,
-            warnings=self.warnings(votes),
+            warnings=(*self.warnings(votes), *self.refused(decision)),
             calls=tuple(sorted(calls, key=lambda c: (c.round, order[c.stakeholder], c.attempt))),
         )
 
@@ -348,7 +394,7 @@ def run(setup: Setup, case: Case) -> Verdict:
         spent = sum(vote.source.attempts for held in history.rounds for vote in held)
         for who in move.who:
             brief = session.brief(who, round, move, spent)
-            votes.append(agents[who].policy.propose(brief))
+            votes.append(hear(agents[who].policy, brief))
             calls += brief.calls
         history = replace(history, rounds=(*history.rounds, tuple(votes)))
         history, move = session.turn(history)
@@ -359,9 +405,14 @@ def compare(setup: Setup, verdict: Verdict, rules: Sequence[Rule]) -> tuple[Verd
     """Put the last round's votes through other rules: one verdict per rule, nobody is asked again.
 
     Raises:
-        SpecError: the verdict was not made by a council with these stakeholders.
+        SpecError: the verdict was not made with these stakeholders, objectives and catalogue.
     """
     votes = verdict.last_votes()
+    if verdict.interests != setup.interests:
+        raise SpecError(
+            f"the verdict on {verdict.case.id!r} was made over another catalogue or other "
+            "objectives, so what it gives whom can't be compared here"
+        )
     if {v.stakeholder for v in votes} != set(setup.stakeholders):
         raise SpecError(
             f"the verdict's votes are of {sorted(v.stakeholder for v in votes)}, "

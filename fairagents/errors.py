@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import difflib
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -84,7 +85,7 @@ class Failure:
 
 
 def guard(call: Callable[..., T], *args: object, **kwargs: object) -> T | Failure:
-    """Run foreign code (an evaluator, a chat model) and turn a crash of it into data.
+    """Run foreign code (an evaluator, a policy, a chat model) and turn a crash of it into data.
 
     This is the one border that catches `Exception`. LangGraph's own control flow, cancellation,
     KeyboardInterrupt and this package's errors pass through it.
@@ -103,6 +104,18 @@ def guard(call: Callable[..., T], *args: object, **kwargs: object) -> T | Failur
         if any(cls.__name__ == "GraphBubbleUp" for cls in type(error).__mro__):
             raise
         return failure_of(error)
+
+
+async def aguard(awaitable: Awaitable[T]) -> T | Failure:
+    """Wait for foreign code and turn a crash of it into data, as `guard` does."""
+    (found,) = await asyncio.gather(awaitable, return_exceptions=True)
+
+    def unwrap() -> T:
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    return guard(unwrap)
 
 
 def failure_of(error: Exception) -> Failure:

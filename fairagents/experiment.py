@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -13,7 +14,7 @@ from fairagents.agents.base import PolicyRef
 from fairagents.agents.scripted import Utility
 from fairagents.council import Council
 from fairagents.decision import Verdict
-from fairagents.errors import SpecError
+from fairagents.errors import DecisionError, SpecError
 from fairagents.evaluators.base import EvaluatorRef
 from fairagents.protocols.base import OneShot, ProtocolRef
 from fairagents.record import Many, Record
@@ -78,6 +79,8 @@ class Experiment(Record):
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise SpecError(f"can't read experiment {str(path)!r}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise SpecError(f"experiment {str(path)!r} is not UTF-8: {error.reason}") from None
         return cls.from_toml(text, path.name)
 
     def council(self, seed: int = 0) -> Council:
@@ -102,8 +105,12 @@ class Experiment(Record):
             **settings,
         )
 
-    def verdicts(self, progress: Callable[[int, int], None] | None = None) -> Iterator[Verdict]:
+    def verdicts(
+        self, progress: Callable[[int, int], None] | None = None
+    ) -> Iterator[Verdict | Undecided]:
         """Yield one verdict per seed, case and rule, in that order.
+
+        A case on which no decision came about is `Undecided` under every rule; the study goes on.
 
         Args:
             progress: told how many cases are done, of how many.
@@ -113,9 +120,15 @@ class Experiment(Record):
         for seed in self.seeds:
             council = self.council(seed)
             for case in cases:
-                verdict = council.run(case) if council.setup.scripted else council.decide(case)
-                yield verdict
-                yield from council.compare(verdict, self.rules[1:])
+                decide = council.run if council.setup.scripted else council.decide
+                try:
+                    verdict = decide(case)
+                except DecisionError as error:
+                    for rule in self.rules:
+                        yield Undecided(case=case.id, seed=seed, rule=rule.label, reason=str(error))
+                else:
+                    yield verdict
+                    yield from council.compare(verdict, self.rules[1:])
                 done += 1
                 if progress:
                     progress(done, total)
@@ -124,19 +137,49 @@ class Experiment(Record):
         """Run the study and write one JSON line per seed, case and rule.
 
         The file appears under its name only when it is whole; equal experiments give equal bytes.
+
+        Raises:
+            SpecError: the file can't be written; known before anything runs.
         """
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        with part.open("w", encoding="utf-8") as file:
-            for verdict in self.verdicts(progress):
-                file.write(json.dumps(line(verdict), sort_keys=True, ensure_ascii=False) + "\n")
-        part.replace(path)
+        if path.exists() and not path.is_file():
+            raise SpecError(f"can't write {str(path)!r}: it is no regular file")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # A name of its own, so that two runs at once do not write into one file.
+            with tempfile.NamedTemporaryFile(
+                "w", dir=path.parent, prefix=".part-", encoding="utf-8", delete=False
+            ) as file:
+                self._write(file, progress)
+            Path(file.name).replace(path)
+        except OSError as error:
+            raise SpecError(f"can't write {str(path)!r}: {error.strerror}") from None
         return path
 
+    def _write(self, file: IO[str], progress: Callable[[int, int], None] | None) -> None:
+        whole = False
+        try:
+            for found in self.verdicts(progress):
+                file.write(json.dumps(line(found), sort_keys=True, ensure_ascii=False) + "\n")
+            whole = True
+        finally:
+            if not whole:
+                Path(file.name).unlink()
 
-def line(verdict: Verdict) -> dict[str, Any]:
+
+class Undecided(Record):
+    """A case on which no decision came about, and why."""
+
+    case: str
+    seed: int
+    rule: str
+    reason: str
+
+
+def line(verdict: Verdict | Undecided) -> dict[str, Any]:
     """Return a verdict as one flat record of results."""
+    if isinstance(verdict, Undecided):
+        return verdict.model_dump()
     return {
         "case": verdict.case.id,
         "seed": verdict.seed,

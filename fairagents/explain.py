@@ -40,10 +40,15 @@ class Reason(Record):
         """Return the reason in words."""
         if self.rival is None:
             return "nothing could take its place within the limits"
-        verb = "ahead of" if self.position else "behind"
-        sides = self.carried if self.position else self.against
-        ballots = ", ".join(f"{who} ({own} to {other})" for who, own, other in sides)
-        return f"{verb} {self.rival} on: {ballots or 'no ballot'}"
+        for_, against = (
+            ", ".join(f"{who} {own}-{other}" for who, own, other in side)
+            for side in (self.carried, self.against)
+        )
+        if self.position:
+            behind = f"; behind on: {against}" if against else ""
+            return f"ahead of {self.rival} on: {for_ or 'no ballot'}{behind}"
+        ahead = f"; ahead on: {for_}" if for_ else ""
+        return f"behind {self.rival} on: {against or 'no ballot'}{ahead}"
 
 
 class Outside(Record):

@@ -133,6 +133,16 @@ class Feasible:
         """
         return clash(self._limits)
 
+    def require(self) -> None:
+        """Make sure that some outcome meets all limits.
+
+        Raises:
+            InfeasibleError: none does; it names a minimal set of limits that clash.
+        """
+        enough = self.plain and int(self.allowed.sum()) >= self.size
+        if not enough and self.clash():
+            raise self._infeasible()
+
     def _infeasible(self) -> InfeasibleError:
         limits = self.clash()
         if not limits:

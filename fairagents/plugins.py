@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
@@ -49,6 +50,13 @@ class Plugin(Record):
 
 P = TypeVar("P", bound=Plugin)
 
+_PLACE = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
+"""What `module:attribute` looks like."""
+
+
+def _a(noun: str) -> str:
+    return f"{'an' if noun[0] in 'aeio' else 'a'} {noun}"
+
 
 class Plugins(Generic[P]):
     """All plug-ins of one kind, by name; nothing is imported before it is asked for.
@@ -60,10 +68,16 @@ class Plugins(Generic[P]):
         kind: a singular noun for messages and the entry-point group.
         builtin: name -> `"module:Class"`.
         plural: the group's last word when it is not `kind + "s"`.
+        base: the class that every plug-in of this kind is of.
     """
 
-    def __init__(self, kind: str, builtin: Mapping[str, str], plural: str = "") -> None:
-        self.kind = kind
+    _tables: ClassVar[list[Plugins[Any]]] = []
+
+    def __init__(
+        self, kind: str, builtin: Mapping[str, str], plural: str = "", base: type = Plugin
+    ) -> None:
+        self.kind, self.base = kind, base
+        Plugins._tables.append(self)
         self.group = f"fairagents.{plural or kind + 's'}"
         self._builtin = dict(builtin)
 
@@ -83,19 +97,24 @@ class Plugins(Generic[P]):
         """Return the class (or ready object) of that name.
 
         Raises:
-            SpecError: no such name; it says which one is close.
+            SpecError: no such name (it says which one is close), or it can't be loaded.
         """
         target = self._builtin.get(name)
         if target is None and name in self._found:
             target = self._found[name].value
-        if target is None and re.fullmatch(r"[\w.]+:\w+", name):
+        if target is None and _PLACE.fullmatch(name):
             target = name
         if target is None:
-            raise SpecError(f"no {self.kind} {name!r}; {did_you_mean(name, self.names())}")
+            hint = (
+                "one outside the table is written 'package.module:Class'"
+                if ":" in name
+                else did_you_mean(name, self.names())
+            )
+            raise SpecError(f"no {self.kind} {name!r}; {hint}")
         module, _, attribute = target.partition(":")
         try:
             return getattr(importlib.import_module(module), attribute)
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, TypeError, ValueError) as error:
             raise SpecError(f"{self.kind} {name!r} can't be loaded: {error}") from error
 
     def build(self, ref: object) -> P:
@@ -105,9 +124,11 @@ class Plugins(Generic[P]):
             ref: a plug-in (returned as it is), a name, or `{name: {field: value}}`.
 
         Raises:
-            SpecError: no such name, or its fields are wrong.
+            SpecError: no such name, its fields are wrong, or it is a plug-in of another kind.
         """
         if isinstance(ref, Plugin):
+            if not isinstance(ref, self.base):
+                raise self._refusal(ref.name, ref)
             return ref  # type: ignore[return-value]
         if isinstance(ref, str):
             ref = {ref: {}}
@@ -117,11 +138,29 @@ class Plugins(Generic[P]):
             )
         ((name, fields),) = ref.items()
         found = self.get(str(name))
-        if isinstance(found, type) and issubclass(found, Plugin):
-            if not isinstance(fields, Mapping):
-                raise SpecError(f"{self.kind} {name!r} takes a table of fields, not {fields!r}")
-            return found.from_data(dict(fields), f"{self.kind} {name!r}")  # type: ignore[return-value]
-        raise SpecError(f"{name!r} is no {self.kind} class but {found!r}")
+        if not (
+            isinstance(found, type) and issubclass(found, Plugin) and issubclass(found, self.base)
+        ):
+            raise self._refusal(str(name), found)
+        if inspect.isabstract(found):
+            lacking = ", ".join(sorted(found.__abstractmethods__))
+            raise SpecError(
+                f"{name!r} is an abstract {self.kind}: name a subclass of it that gives {lacking}"
+            )
+        if not isinstance(fields, Mapping):
+            raise SpecError(f"{self.kind} {name!r} takes a table of fields, not {fields!r}")
+        return found.from_data(dict(fields), f"{self.kind} {name!r}")  # type: ignore[return-value]
+
+    def _refusal(self, name: str, found: object) -> SpecError:
+        """Return the error that says what was found under a name instead of this kind."""
+        cls = found if isinstance(found, type) else type(found)
+        for table in Plugins._tables:
+            if table is not self and table.base is not Plugin and issubclass(cls, table.base):
+                return SpecError(f"{name!r} is {_a(table.kind)}, not {_a(self.kind)}")
+        base = f"{self.base.__module__}:{self.base.__qualname__}"
+        return SpecError(
+            f"{name!r} is no {self.kind} class but {found!r:.100}; one is a subclass of {base}"
+        )
 
     def dump(self, plugin: Plugin) -> str | dict[str, Any]:
         """Return the reference that `build` turns back into an equal plug-in."""

@@ -36,11 +36,12 @@ Pair = Annotated[tuple[T, T], Strict(False)]
 class Record(BaseModel):
     """A frozen, strict model whose mistakes are one clear `SpecError`.
 
-    Unknown fields are errors, numbers are not made from strings, and `from_toml(r.to_toml())`
-    as well as `from_json(r.to_json())` give back an equal record.
+    Unknown fields are errors, numbers are finite and not made from strings, and
+    `from_json(r.to_json())` gives back an equal record; so does `from_toml(r.to_toml())` where
+    there is no null, which TOML can't say.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     def __init__(self, /, **data: Any) -> None:
         try:
@@ -98,10 +99,16 @@ class Record(BaseModel):
         return json.dumps(self.to_data(), sort_keys=True, ensure_ascii=False)
 
     def to_toml(self) -> str:
-        """Return TOML text without what equals its default."""
+        """Return TOML text without what equals its default.
+
+        Raises:
+            SpecError: a null is in the way; it says where.
+        """
         import tomli_w
 
-        return tomli_w.dumps(_without_none(self.to_data()))
+        data = self.to_data()
+        _refuse_null(data, type(self).__name__)
+        return tomli_w.dumps(data)
 
 
 def _tagged(full: Any, lean: Any) -> Any:
@@ -114,11 +121,15 @@ def _tagged(full: Any, lean: Any) -> Any:
     return lean
 
 
-def _without_none(value: Any) -> Any:
-    """Drop absent keys: TOML has no null, and an absent key reads as the default."""
+def _refuse_null(value: Any, place: str) -> None:
+    if value is None:
+        raise SpecError(f"{place}: TOML has no null; write JSON")
     if isinstance(value, dict):
-        return {k: _without_none(v) for k, v in value.items() if v is not None}
-    return [_without_none(v) for v in value] if isinstance(value, list) else value
+        for key, one in value.items():
+            _refuse_null(one, f"{place}.{key}")
+    elif isinstance(value, list):
+        for i, one in enumerate(value):
+            _refuse_null(one, f"{place}.{i}")
 
 
 def explain(error: ValidationError, model: type[BaseModel], where: str = "") -> str:
@@ -130,7 +141,12 @@ def explain(error: ValidationError, model: type[BaseModel], where: str = "") -> 
         where: a file or place to name first.
     """
     lines = []
-    for item in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    # A tuple that lost its wrong items is not too short: the items are what is wrong.
+    inner = {item["loc"][:depth] for item in found for depth in range(len(item["loc"]))}
+    for item in found:
+        if item["type"] == "too_short" and item["loc"] in inner:
+            continue
         path = ".".join(str(part) for part in item["loc"])
         place = f"{model.__name__}.{path}" if path else model.__name__
         message = item["msg"].removeprefix("Value error, ")

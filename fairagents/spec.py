@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
@@ -29,6 +30,10 @@ Bools = NDArray[np.bool_]
 
 RESERVED_IDS = frozenset({"aggregate", "all", "case", "collective", "none", "outcome"})
 """Words that reports and state keys use for themselves; no stakeholder may be called so."""
+
+LEAST_WEIGHT, MOST_WEIGHT = 1e-100, 1e100
+OF_WEIGHT = f"a weight must be > 0, between {LEAST_WEIGHT:g} and {MOST_WEIGHT:g}"
+"""Beyond that, sums and products of weights leave the range of floating-point numbers."""
 
 Id = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]+$")]
 
@@ -84,7 +89,7 @@ class Column(Indicator):
         return self.column not in pool.catalogue
 
 
-INDICATORS = Plugins[Indicator]("indicator", {"column": "fairagents.spec:Column"})
+INDICATORS = Plugins[Indicator]("indicator", {"column": "fairagents.spec:Column"}, base=Indicator)
 
 IndicatorRef = Annotated[
     Indicator,
@@ -125,6 +130,8 @@ class Predicate(Record):
         if forms[0] in ("column", "request") and self.op != "known":
             if (self.value is None) == (not self.value_from):
                 raise ValueError(f"operator {self.op!r} takes either value or value_from")
+            if isinstance(self.value, float) and not np.isfinite(self.value):
+                raise ValueError(f"operator {self.op!r} takes a finite number, not {self.value!r}")
             if self.op in ("in", "not in") and not (
                 self.value_from or isinstance(self.value, list)
             ):
@@ -156,12 +163,13 @@ def _anchors(value: object) -> object:
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
         return value
     raise ValueError(
-        f"anchors are two numbers (the values that count 0 and 1) or 'case', not {value!r}"
+        "anchors are two finite numbers (the values that count 0 and 1) or 'case', "
+        f"not {value!r}"
     )
 
 
 def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 Anchors = Annotated[Pair[float] | Literal["case"], BeforeValidator(_anchors)]
@@ -203,12 +211,10 @@ class Objective(Record):
 
     @model_validator(mode="after")
     def _check(self) -> Objective:
-        if not 0 < self.weight < float("inf"):
-            raise ValueError(f"objective {self.id!r}: weight must be > 0, not {self.weight!r}")
+        if not LEAST_WEIGHT <= self.weight <= MOST_WEIGHT:
+            raise ValueError(f"objective {self.id!r}: {OF_WEIGHT}, not {self.weight!r}")
         if isinstance(self.anchors, tuple):
             zero, one = self.anchors
-            if not np.isfinite(zero) or not np.isfinite(one):
-                raise ValueError(f"objective {self.id!r}: anchors {self.anchors} must be finite")
             if zero == one:
                 raise ValueError(
                     f"objective {self.id!r}: anchors are equal ({zero!r}); they are the value "
@@ -287,8 +293,8 @@ class Stakeholder(Record):
             raise ValueError(f"stakeholder id {self.id!r} is reserved")
         if not self.objectives:
             raise ValueError(f"stakeholder {self.id!r} has no objective")
-        if not 0 < self.voice < float("inf"):
-            raise ValueError(f"stakeholder {self.id!r}: voice must be > 0, not {self.voice!r}")
+        if not LEAST_WEIGHT <= self.voice <= MOST_WEIGHT:
+            raise ValueError(f"stakeholder {self.id!r}, voice: {OF_WEIGHT}, not {self.voice!r}")
         require_unique([o.id for o in self.objectives], f"objective of {self.id!r}")
         require_unique([c.id for c in self.constraints], f"constraint of {self.id!r}")
         return self

@@ -40,6 +40,8 @@ class Stakeholders(Record):
             text = path.read_text(encoding="utf-8")
         except OSError as error:
             raise SpecError(f"can't read {str(path)!r}: {error.strerror}") from None
+        except UnicodeDecodeError as error:
+            raise SpecError(f"{str(path)!r} is not UTF-8: {error.reason}") from None
         read = cls.from_json if path.suffix == ".json" else cls.from_toml
         found = read(text, path.name)
         ids = [s.id for s in found.stakeholders]
@@ -106,7 +108,7 @@ class UseCase:
         """
         found = USECASES.get(name)
         if not isinstance(found, UseCase):
-            raise SpecError(f"{name!r} is no use case but {found!r}")
+            raise SpecError(f"{name!r} is no use case but {found!r:.100}")
         return found
 
     def cases(self) -> tuple[Case, ...]:
@@ -134,4 +136,4 @@ class UseCase:
         return Setting(case, self.catalogue, self.stakeholders)
 
 
-USECASES = Plugins[Plugin]("usecase", {})
+USECASES = Plugins[Plugin]("usecase", {}, base=UseCase)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from fairagents.ballot import exact, ranks_of_ratings
 from fairagents.case import Case
 from fairagents.decision import Verdict
 from fairagents.engine import Setup, run
-from fairagents.errors import InfeasibleError, did_you_mean
+from fairagents.errors import DecisionError, InfeasibleError, did_you_mean
 from fairagents.evaluators.base import Batch
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
@@ -34,10 +35,14 @@ class _Block:
     outcomes: Ints  # positions in the catalogue, shape (b, k), -1 where a slate is shorter
     values: dict[tuple[str, str], Floats]
     abstained: Ints
+    undecided: dict[int, DecisionError] = field(default_factory=dict)  # by position in the block
 
 
 class Verdicts(Sequence[Verdict]):
     """Many verdicts as columns: outcomes and results are arrays, one row per case.
+
+    A case on which no decision came about has no outcome (-1) and no values (NaN); `undecided`
+    holds why, and `verdicts[i]` raises it.
 
     Whole verdicts are not kept by the vectorised engine: `verdicts[i]` decides case i again, which
     gives the same bytes. That takes the cases, so it works for those given as a sequence.
@@ -48,7 +53,7 @@ class Verdicts(Sequence[Verdict]):
         setup: Setup,
         blocks: Sequence[_Block],
         cases: Sequence[Case] | None,
-        whole: Sequence[Verdict] | None = None,
+        whole: Sequence[Verdict | DecisionError] | None = None,
     ) -> None:
         self.setup, self._cases, self._whole = setup, cases, whole
         self.cases: tuple[str, ...] = tuple(c for block in blocks for c in block.cases)
@@ -59,8 +64,10 @@ class Verdicts(Sequence[Verdict]):
         }
         width = max((b.outcomes.shape[1] for b in blocks), default=0)
         self.outcomes: Ints = np.full((len(self.cases), width), -1, dtype=np.int32)
+        self.undecided: dict[int, str] = {}
         start = 0
         for b in blocks:
+            self.undecided |= {start + i: str(error) for i, error in b.undecided.items()}
             self.outcomes[start : start + len(b.cases), : b.outcomes.shape[1]] = b.outcomes
             start += len(b.cases)
         self.abstained = np.array([a for b in blocks for a in b.abstained], dtype=np.int64)
@@ -74,7 +81,10 @@ class Verdicts(Sequence[Verdict]):
         if isinstance(i, slice):
             raise TypeError("whole verdicts are read one at a time; the columns take slices")
         if self._whole is not None:
-            return self._whole[i]
+            found = self._whole[i]
+            if isinstance(found, DecisionError):
+                raise found
+            return found
         if self._cases is None:
             raise TypeError("the cases came from an iterator; give a list to get whole verdicts")
         return run(self.setup, self._cases[i])
@@ -107,8 +117,16 @@ def gather(
     """Decide each case by `decide`, at most `workers` at once, in the order of the cases."""
     listed = list(cases)
     with ThreadPoolExecutor(max(1, workers)) as pool:
-        whole = list(pool.map(decide, listed))
-    return Verdicts(setup, [_packed(setup, whole)] if whole else [], listed, whole)
+        whole = list(pool.map(functools.partial(_decided, decide), listed))
+    return Verdicts(setup, [_packed(setup, listed, whole)] if whole else [], listed, whole)
+
+
+def _decided(decide: Callable[[Case], Verdict], case: Case) -> Verdict | DecisionError:
+    """Return a verdict, or why there is none: one case without a decision loses no other."""
+    try:
+        return decide(case)
+    except DecisionError as error:
+        return error
 
 
 def decide_scripted(setup: Setup, cases: Iterable[Case]) -> Verdicts:
@@ -126,24 +144,28 @@ def blocks(setup: Setup, cases: Iterable[Case]) -> Iterator[_Block]:
     iterator = iter(cases)
     while chunk := list(itertools.islice(iterator, BATCH)):
         block = _vectorised(setup, chunk) if fast else None
-        yield block or _packed(setup, [run(setup, case) for case in chunk])
+        decide = functools.partial(run, setup)
+        yield block or _packed(setup, chunk, [_decided(decide, case) for case in chunk])
 
 
-def _packed(setup: Setup, verdicts: Sequence[Verdict]) -> _Block:
+def _packed(
+    setup: Setup, cases: Sequence[Case], found: Sequence[Verdict | DecisionError]
+) -> _Block:
     index = setup.catalogue.index
-    width = max(len(v.decision.outcome.ids) for v in verdicts)
-    outcomes = np.full((len(verdicts), width), -1, dtype=np.int64)
+    verdicts = {i: v for i, v in enumerate(found) if isinstance(v, Verdict)}
+    width = max((len(v.decision.outcome.ids) for v in verdicts.values()), default=0)
+    outcomes = np.full((len(found), width), -1, dtype=np.int64)
+    abstained = np.zeros(len(found), dtype=np.int64)
     values: dict[tuple[str, str], Floats] = {}
-    for i, verdict in enumerate(verdicts):
+    for i, verdict in verdicts.items():
+        abstained[i] = sum(v.status == "abstained" for v in verdict.votes)
         ids = verdict.decision.outcome.ids
         outcomes[i, : len(ids)] = [index[one] for one in ids]
         for r in verdict.results:
-            column = values.setdefault((r.measure, r.subject), np.full(len(verdicts), np.nan))
+            column = values.setdefault((r.measure, r.subject), np.full(len(found), np.nan))
             column[i] = np.nan if r.value is None else r.value
-    silent = [sum(v.status == "abstained" for v in verdict.votes) for verdict in verdicts]
-    return _Block(
-        tuple(v.case.id for v in verdicts), outcomes, values, np.array(silent, dtype=np.int64)
-    )
+    undecided = {i: v for i, v in enumerate(found) if isinstance(v, DecisionError)}
+    return _Block(tuple(case.id for case in cases), outcomes, values, abstained, undecided)
 
 
 def _vectorises(setup: Setup) -> bool:

@@ -21,7 +21,7 @@ from fairagents.feasible import Feasible
 from fairagents.outcome import Linear, Outcome
 from fairagents.record import Record
 from fairagents.seeds import derive
-from fairagents.spec import Bools, Constraint, Floats, Ints, Objective, Stakeholder
+from fairagents.spec import Bools, Floats, Ints, Objective, Stakeholder
 from fairagents.task import Include, Slate
 
 T = TypeVar("T")
@@ -119,9 +119,8 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
     A soft constraint lowers the mean part of an alternative by its cost, not below 0.
     """
     total = sum(objective.weight for objective in stakeholder.objectives)
-    flagged, cost = _constraints(stakeholder.constraints, pool)
+    flagged, cost, notes = _constraints(stakeholder, pool)
     refuses, costs = bool(flagged.any()), bool(cost.any())
-    notes: tuple[str, ...] = ()
     mean, items = np.zeros(len(pool)), np.zeros(len(pool))
     least: list[tuple[float, Floats]] = []
     variety: list[tuple[float, Bools, float, float]] = []
@@ -186,18 +185,25 @@ def worth_of_many(
     return np.minimum(mean / weights, 1.0), mean / size
 
 
-def _constraints(constraints: Sequence[Constraint], pool: Pool) -> tuple[Bools, Floats]:
+def _constraints(stakeholder: Stakeholder, pool: Pool) -> tuple[Bools, Floats, tuple[str, ...]]:
+    """Return what hard constraints refuse, what soft ones cost, and what was unknown, in words."""
     flagged, cost = np.zeros(len(pool), dtype=bool), np.zeros(len(pool))
-    for constraint in constraints:
+    notes: tuple[str, ...] = ()
+    for constraint in stakeholder.constraints:
         if constraint.when is not None and pool.holds(constraint.when)[0] != 1:
             continue
         answers = pool.holds(constraint.accepts)
         fails = (answers == 0) | ((answers == -1) & (constraint.unknown == "no"))
+        if unknown := int((answers == -1).sum()):
+            notes += (
+                f"{stakeholder.id}/{constraint.id}: {unknown} of {len(pool)} candidates unknown, "
+                f"counted as {constraint.unknown}",
+            )
         if constraint.kind == "hard":
             flagged |= fails
         else:
             cost += constraint.cost * fails
-    return flagged, cost
+    return flagged, cost, notes
 
 
 def _groups(objective: Objective, pool: Pool) -> tuple[Bools, float, float]:
@@ -369,6 +375,7 @@ class Conflict:
         ceilings: (stakeholder, lowest, highest) worth over feasible outcomes.
         floor: the best found value of min_s (1 - regret_s), in [0, 1].
         bound: a proved upper bound of that floor.
+        slate: the outcome that has it.
         status: "conflict" (proved: bound < 1 - tolerance), "none" (shown: floor >= 1 - tolerance),
             or "open" (neither was shown within the limits).
         pairs: (a, b, conflict, least): 1 - the best found floor of the two alone, and the least
@@ -381,6 +388,7 @@ class Conflict:
     ceilings: tuple[tuple[str, float, float], ...]
     floor: float
     bound: float
+    slate: tuple[str, ...]
     status: str
     pairs: tuple[tuple[str, str, float, float], ...]
     flat: tuple[str, ...]
@@ -432,20 +440,21 @@ def conflict(
             scaled[w.stakeholder] = rescale(w.linear, low, high)
     feasible = setting.feasible
 
-    def best(names: Sequence[str]) -> tuple[float, float, str]:
+    def best(names: Sequence[str]) -> tuple[float, float, tuple[str, ...], str]:
         if not names:
-            return 1.0, 1.0, "nobody has a stake"
+            rng = np.random.default_rng(seed)
+            return 1.0, 1.0, feasible.random(rng).ids, "nobody has a stake"
         found = feasible.floor(
             [scaled[n] for n in names], mode=mode, gap=gap, time_limit=time_limit, seed=seed
         )
-        return min(1.0, found.value), min(1.0, found.bound), found.status
+        return min(1.0, found.value), min(1.0, found.bound), found.outcome.ids, found.status
 
     names = list(scaled)
-    floor, bound, solver = best(names)
+    floor, bound, slate, solver = best(names)
     pairs = []
     for i, a in enumerate(names):
         for b in names[i + 1 :]:
-            value, proved, _ = best([a, b])
+            value, proved, _, _ = best([a, b])
             pairs.append((a, b, 1 - value, 1 - proved))
     status = "conflict" if bound < 1 - tolerance else "none" if floor >= 1 - tolerance else "open"
     return Conflict(
@@ -453,6 +462,7 @@ def conflict(
         tuple(ceilings),
         floor,
         bound,
+        slate,
         status,
         tuple(pairs),
         tuple(flat),

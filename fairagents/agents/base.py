@@ -13,6 +13,7 @@ from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 from fairagents.ballot import Abstention, Agenda, Said, Source, Vote
 from fairagents.case import Pool
 from fairagents.decision import Call
+from fairagents.errors import Failure, SpecError, aguard, guard
 from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
 from fairagents.record import Record
 from fairagents.spec import Floats, Ints, Stakeholder
@@ -133,6 +134,37 @@ class Policy(Plugin, abc.ABC):
         """
 
 
+def hear(policy: Policy, brief: Brief) -> Vote:
+    """Ask a policy for its vote; a crash of one that is not scripted is an abstention.
+
+    Raises:
+        SpecError: the vote is not of the one and the round that were asked.
+    """
+    return _heard(policy, brief, _ask(policy, brief))
+
+
+async def ahear(policy: Policy, brief: Brief) -> Vote:
+    """Ask a policy for its vote as `hear` does, without blocking the event loop."""
+    proposal = policy.apropose(brief)
+    return _heard(policy, brief, await (proposal if policy.scripted else aguard(proposal)))
+
+
+def _ask(policy: Policy, brief: Brief) -> Vote | Failure:
+    return policy.propose(brief) if policy.scripted else guard(policy.propose, brief)
+
+
+def _heard(policy: Policy, brief: Brief, found: Vote | Failure) -> Vote:
+    if isinstance(found, Failure):
+        said = Abstention(code="policy_error", detail=f"{found.kind}: {found.message}")
+        return brief.vote(said, policy, ("policy_error",))
+    if (found.stakeholder, found.round) != (brief.stakeholder.id, brief.round):
+        raise SpecError(
+            f"policy {policy.label} was asked for the vote of {brief.stakeholder.id!r} in round "
+            f"{brief.round} and gave one of {found.stakeholder!r} in round {found.round}"
+        )
+    return found
+
+
 POLICIES = Plugins[Policy](
     "policy",
     {
@@ -142,6 +174,7 @@ POLICIES = Plugins[Policy](
         "llm": "fairagents.agents.llm:LLM",
     },
     plural="policies",
+    base=Policy,
 )
 
 PolicyRef = Annotated[

@@ -25,7 +25,7 @@ from fairagents.agents._talk import Heard, Outcome, Part, Pause, Question, Step,
 from fairagents.agents.answers import Asked, Form
 from fairagents.agents.base import Brief, Policy
 from fairagents.ballot import Source, Vote
-from fairagents.errors import ModelUnavailable, SpecError, did_you_mean, guard
+from fairagents.errors import ModelUnavailable, SpecError, aguard, did_you_mean, guard
 
 LARGE = 40
 """`form="auto"` ranks agendas of up to so many ids, and rates larger ones."""
@@ -368,11 +368,7 @@ def _caught(call: Callable[[], models.Reply]) -> Outcome:
 
 async def _acaught(reply: Awaitable[models.Reply]) -> Outcome:
     """Return the same of a reply to wait for; cancellation passes through."""
-    (found,) = await asyncio.gather(reply, return_exceptions=True)
-
-    def unwrap() -> models.Reply:
-        if isinstance(found, BaseException):
-            raise found
-        return found
-
-    return _caught(unwrap)
+    try:
+        return await aguard(reply)
+    except (models.TransportError, ModelUnavailable) as error:
+        return error

@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
-import csv
 import functools
+import itertools
 import json
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairagents.agents.base import Brief, Policy
 from fairagents.ballot import Abstention, Approvals, Ranking, Ratings, Vote
-from fairagents.errors import BallotError, did_you_mean
+from fairagents.catalogue import parse_table, shown
+from fairagents.errors import BallotError, CatalogueError, did_you_mean
+from fairagents.spec import require_unique
 
 Key = tuple[str, str, int]
-Ballots = Mapping[Key, Ranking | Ratings | Approvals]
+Ballot = Ranking | Ratings | Approvals
+Ballots = Mapping[Key, Ballot]
+
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+FORMS = ("ranking", "ratings", "approved")
+KEYS = ("case", "stakeholder", "round")
 
 
 class Recorded(Policy):
     """Says what a file says.
 
     JSONL, one ballot a line: `{"case": "c1", "stakeholder": "traveller", "ranking": ["a", "b"]}`,
-    or with `"ratings": {"a": 0.5}` or `"approved": ["a"]`; `"round"` is 1 where absent.
+    or with `"ratings": {"a": 0.5}` or `"approved": ["a"]`; `"round"` is 1 where absent. A list in
+    a ranking is a tie.
     CSV, one row per alternative: columns `case, stakeholder, id` and `rank` (1 is best, equal
-    ranks tie) or `rating` (in [0, 1]), optionally `round`.
+    ranks tie) or `rating` (in [0, 1]), optionally `round` (1 where empty). Spaces around a cell
+    don't count.
 
-    No ballot for a case is an abstention (`no_ballot`). An id that is not on the agenda is left
-    out, and the vote says so (`repaired`, `off_agenda`); an id that the catalogue does not hold
-    is an error.
+    No ballot for a case is an abstention (`no_ballot`); one that is there holds something, except
+    that `"approved": []` approves of nothing. An id that is not on the agenda is left out, and
+    the vote says so (`repaired`, `off_agenda`); an id that the catalogue does not hold is an
+    error. A file that is not as above is an error before the first case.
+
+    A policy can't notice ballots that nobody asks for: of a stakeholder, case or round that does
+    not come up. A mistyped name there shows as a `no_ballot` of whoever was meant.
     """
 
     path: str
@@ -63,13 +78,13 @@ class Recorded(Policy):
     def _ballots(self) -> Ballots:
         path = Path(self.path)
         try:
-            stamp = path.stat().st_mtime_ns
+            stat = path.stat()
         except OSError as error:
             raise BallotError(f"can't read ballots {self.path!r}: {error.strerror}") from None
-        return _read(path, stamp)
+        return _read(path, (stat.st_mtime_ns, stat.st_size))
 
 
-def _restrict(said: Ranking | Ratings | Approvals, on: set[str]) -> Ranking | Ratings | Approvals:
+def _restrict(said: Ballot, on: set[str]) -> Ballot:
     if isinstance(said, Ratings):
         pairs = [(i, v) for i, v in zip(said.ids, said.values, strict=True) if i in on]
         return Ratings(ids=tuple(i for i, _ in pairs), values=tuple(v for _, v in pairs))
@@ -80,100 +95,150 @@ def _restrict(said: Ranking | Ratings | Approvals, on: set[str]) -> Ranking | Ra
 
 
 @functools.lru_cache(maxsize=16)
-def _read(path: Path, stamp: int) -> Ballots:
+def _read(path: Path, stamp: tuple[int, int]) -> Ballots:
     """Read a file of ballots; `stamp` makes a changed file be read again."""
-    read = {".csv": _read_csv, ".jsonl": _read_jsonl, ".ndjson": _read_jsonl}.get(path.suffix)
-    if read is not None:
-        try:
-            return read(path)
-        except UnicodeDecodeError as error:
-            raise BallotError(f"ballots {str(path)!r} are not UTF-8: {error.reason}") from None
-    raise BallotError(f"ballots {str(path)!r}: the name must end in .csv or .jsonl")
-
-
-def _read_jsonl(path: Path) -> Ballots:
-    ballots: dict[Key, Ranking | Ratings | Approvals] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"{path.name}, line {number}"
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise BallotError(f"{where}: not JSON: {error.msg}") from None
-        if not isinstance(row, dict):
-            raise BallotError(f"{where}: a ballot is an object, not {row!r}")
-        _add(ballots, _key(row, where), _said(row, where), where)
-    return ballots
-
-
-def _said(row: dict[str, Any], where: str) -> Ranking | Ratings | Approvals:
-    forms = [f for f in ("ranking", "ratings", "approved") if f in row]
-    if len(forms) != 1:
-        raise BallotError(f"{where}: give one of ranking, ratings, approved")
-    data = row[forms[0]]
-    if forms[0] != "ratings" and not isinstance(data, list):
-        raise BallotError(f"{where}: {forms[0]} is a list, not {data!r}")
+    if path.suffix not in (".csv", ".jsonl", ".ndjson"):
+        raise BallotError(f"ballots {str(path)!r}: the name must end in .csv or .jsonl")
+    read = _read_csv if path.suffix == ".csv" else _read_jsonl
     try:
-        if forms[0] == "ratings":
-            return Ratings(ids=tuple(data), values=tuple(float(v) for v in data.values()))
-        if forms[0] == "ranking":
-            return Ranking.of(data)
-        return Approvals(ids=tuple(data))
-    except (TypeError, AttributeError, ValueError) as error:
-        raise BallotError(f"{where}: {error}") from None
+        return read(path.read_bytes().decode("utf-8-sig"), path.name)
+    except OSError as error:
+        raise BallotError(f"can't read ballots {str(path)!r}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise BallotError(f"ballots {str(path)!r} are not UTF-8: {error.reason}") from None
 
 
-def _read_csv(path: Path) -> Ballots:
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        rows = list(csv.DictReader(file))
-    header = set(rows[0]) if rows else set()
-    for need in ("case", "stakeholder", "id"):
-        if rows and need not in header:
-            raise BallotError(f"{path.name}: no column {need!r}; {did_you_mean(need, header)}")
-    column = "rating" if "rating" in header else "rank"
-    if rows and column not in header:
-        raise BallotError(f"{path.name}: needs a column 'rank' or 'rating'")
-    grouped: dict[Key, dict[str, float]] = {}
-    for number, row in enumerate(rows, 2):
-        where = f"{path.name}, line {number}"
-        cells = grouped.setdefault(_key(row, where), {})
-        if row["id"] in cells:
-            raise BallotError(f"{where}: {row['id']!r} stands twice on one ballot")
+def _read_jsonl(text: str, name: str) -> Ballots:
+    ballots: dict[Key, Ballot] = {}
+    # Not `splitlines`: JSON texts may hold separators that it takes for the end of a line.
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip(" \t\r"):
+            continue
+        where = f"{name}, line {number}"
         try:
-            value = float(row[column])
-        except (TypeError, ValueError):
-            value = math.nan
-        if not math.isfinite(value):
-            raise BallotError(f"{where}: {column} {row[column]!r} is not a finite number")
-        cells[row["id"]] = value
-    ballots: dict[Key, Ranking | Ratings | Approvals] = {}
-    for key, cells in grouped.items():
-        where = f"{path.name}, case {key[0]!r}, {key[1]!r}"
-        if column == "rating":
-            said: Ranking | Ratings = _said({"ratings": cells}, where)  # type: ignore[assignment]
-        else:
-            ranks = sorted(set(cells.values()))
-            said = Ranking.of([[i for i, r in cells.items() if r == rank] for rank in ranks])
-        _add(ballots, key, said, where)
+            row = _parse(line)
+            said = _said(row)
+        except (ValueError, OverflowError, RecursionError) as error:
+            raise BallotError(f"{where}: {error}") from None
+        key = _key(row, where)
+        if key in ballots:
+            raise BallotError(f"{where}: a second ballot of {key[1]!r} for {key[0]!r}")
+        ballots[key] = said
     return ballots
+
+
+def _parse(line: str) -> dict[str, Any]:
+    """Return a line's object; unlike `json.loads`, refuse repeated keys."""
+    try:
+        row = json.loads(line, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise BallotError(f"not JSON: {error.msg} (column {error.colno})") from None
+    if not isinstance(row, dict):
+        raise BallotError(f"a ballot is an object, not {shown(row)}")
+    known = (*KEYS, *FORMS)
+    for name in [name for name in row if name not in known]:
+        raise BallotError(f"a ballot has no {shown(name)}; {did_you_mean(name, known)}")
+    return row
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    require_unique([key for key, _ in pairs], "key")
+    return dict(pairs)
 
 
 def _key(row: Mapping[str, Any], where: str) -> Key:
+    for name in ("case", "stakeholder"):
+        if name not in row:
+            raise BallotError(f"{where}: {name!r} is missing")
+        if not isinstance(row[name], str) or not row[name]:
+            raise BallotError(f"{where}: {name} is a text and not empty, not {shown(row[name])}")
+    turn = row.get("round", 1)
+    if type(turn) is not int or turn < 1:
+        raise BallotError(f"{where}: round {shown(turn)} is not a whole number from 1 on")
+    return row["case"], row["stakeholder"], turn
+
+
+def _said(row: Mapping[str, Any]) -> Ballot:
+    forms = [form for form in FORMS if form in row]
+    if len(forms) != 1:
+        raise BallotError(f"give one of {', '.join(FORMS)}")
+    form, data = forms[0], row[forms[0]]
+    if not (isinstance(data, dict) if form == "ratings" else isinstance(data, list)):
+        wanted = "an object of id: number" if form == "ratings" else "a list"
+        raise BallotError(f"{form} is {wanted}, not {shown(data)}")
+    if not data and form != "approved":
+        raise BallotError(f"{form} is empty; leave the line out to abstain")
+    if form == "ratings":
+        return Ratings(ids=tuple(data), values=tuple(map(_rating, data, data.values())))
+    if form == "ranking":
+        return Ranking.of([_ids(one if isinstance(one, list) else [one]) for one in data])
+    return Approvals(ids=_ids(data) if data else ())
+
+
+def _rating(id: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        what = f"{shown(value)}, the rating of {shown(id)}"
+        raise BallotError(f"could not convert {what}: write a number in [0, 1], without quotes")
+    return float(value)
+
+
+def _ids(data: list[Any]) -> tuple[str, ...]:
+    if not data:
+        raise BallotError("an empty list among the ranked ids is no tie; leave it out")
+    for one in data:
+        if not isinstance(one, str):
+            raise BallotError(f"an id is a text, not {shown(one)}")
+    return tuple(data)
+
+
+def _read_csv(text: str, name: str) -> Ballots:
     try:
-        return str(row["case"]), str(row["stakeholder"]), int(row.get("round") or 1)
-    except KeyError as error:
-        raise BallotError(f"{where}: {error} is missing") from None
-    except ValueError:
-        raise BallotError(f"{where}: round {row['round']!r} is not a whole number") from None
+        header, rows, lines = parse_table(text, name)
+    except CatalogueError as error:
+        raise BallotError(str(error)) from None
+    column = _column(header, name)
+    grouped: dict[Key, dict[str, float]] = {}
+    for cells, number in zip(rows, lines, strict=True):
+        where = f"{name}, line {number}"
+        row: dict[str, Any] = dict(zip(header, (cell.strip(" ") for cell in cells), strict=True))
+        if turn := row.pop("round", ""):
+            # Digits only: `int` would also take "1_0" and digits of other scripts.
+            row["round"] = int(turn) if re.fullmatch("[0-9]{1,9}", turn) else turn
+        ballot, one = grouped.setdefault(_key(row, where), {}), row["id"]
+        if one in ballot:
+            raise BallotError(f"{where}: {one!r} stands twice on one ballot")
+        ballot[one] = value = _number(row[column], column, where)
+        if column == "rating" and not 0 <= value <= 1:
+            place = f"{where}, case {row['case']!r}, {row['stakeholder']!r}"
+            raise BallotError(f"{place}: ratings lie in [0, 1], not {value!r}")
+    if column == "rating":
+        return {k: Ratings(ids=tuple(b), values=tuple(b.values())) for k, b in grouped.items()}
+    return {key: Ranking.of(_tiers(ballot)) for key, ballot in grouped.items()}
 
 
-def _add(
-    ballots: dict[Key, Ranking | Ratings | Approvals],
-    key: Key,
-    said: Ranking | Ratings | Approvals,
-    where: str,
-) -> None:
-    if key in ballots:
-        raise BallotError(f"{where}: a second ballot of {key[1]!r} for {key[0]!r}")
-    ballots[key] = said
+def _column(header: Sequence[str], name: str) -> str:
+    """Return which of the two columns of numbers there is; refuse any other header."""
+    for need in ("case", "stakeholder", "id"):
+        if need not in header:
+            raise BallotError(f"{name}: no column {need!r}; {did_you_mean(need, header)}")
+    columns = [one for one in ("rank", "rating") if one in header]
+    if len(columns) != 1:
+        but = "has both; keep one" if columns else f"has {', '.join(map(repr, header))}"
+        raise BallotError(f"{name}: needs a column 'rank' or 'rating' and {but}")
+    known = (*KEYS, "id", columns[0])
+    for one in header:
+        if one not in known:
+            raise BallotError(f"{name}: {shown(one)} is no column; {did_you_mean(one, known)}")
+    return columns[0]
+
+
+def _number(cell: str, column: str, where: str) -> float:
+    value = float(cell) if _NUMBER.fullmatch(cell) else math.nan
+    if not math.isfinite(value):
+        raise BallotError(f"{where}: {column} {shown(cell)} is not a finite number")
+    return value
+
+
+def _tiers(ballot: Mapping[str, float]) -> list[list[str]]:
+    groups = itertools.groupby(sorted(ballot, key=ballot.__getitem__), key=ballot.__getitem__)
+    return [list(group) for _, group in groups]

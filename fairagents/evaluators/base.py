@@ -169,6 +169,7 @@ EVALUATORS = Plugins[Evaluator](
         "worst_off": "fairagents.evaluators.collective:WorstOff",
         "gini": "fairagents.evaluators.collective:Gini",
     },
+    base=Evaluator,
 )
 
 EvaluatorRef = Annotated[

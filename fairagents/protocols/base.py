@@ -83,7 +83,9 @@ class OneShot(Protocol):
         return Stop("decided")
 
 
-PROTOCOLS = Plugins[Protocol]("protocol", {"one_shot": "fairagents.protocols.base:OneShot"})
+PROTOCOLS = Plugins[Protocol](
+    "protocol", {"one_shot": "fairagents.protocols.base:OneShot"}, base=Protocol
+)
 
 ProtocolRef = Annotated[
     Protocol,

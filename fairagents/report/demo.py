@@ -11,21 +11,25 @@ from typing import Any
 import numpy as np
 
 from fairagents.agents.scripted import Utility
-from fairagents.ballot import Abstention
+from fairagents.ballot import Abstention, Vote
 from fairagents.case import Case
 from fairagents.council import Council
 from fairagents.decision import Verdict
 from fairagents.engine import run
-from fairagents.evaluators.collective import WorstOff
+from fairagents.evaluators.collective import gini
 from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.record import Record
 from fairagents.rules.base import RULES
 from fairagents.seeds import derive
+from fairagents.spec import Floats
 from fairagents.usecase import UseCase
 from fairagents.worth import Setting, conflict
 
 RANDOM_SLATES = 200
 """How many random feasible slates the baseline averages."""
+
+SMALL = 40
+"""Up to so many candidates the best slate for the worst-off is found exactly."""
 
 
 class Line(Record):
@@ -44,7 +48,7 @@ class Line(Record):
 
 
 class Standing(Record):
-    """How one stakeholder comes off.
+    """How one stakeholder comes off with the slate that was decided.
 
     Attributes:
         voice: its weight in the decision, 0 for one without a say.
@@ -66,16 +70,23 @@ class Standing(Record):
     vote: str
 
 
-class RuleLine(Record):
-    """The same ballots under one rule."""
+class SlateLine(Record):
+    """What one slate gives everybody: a rule's, or a baseline's.
 
-    rule: str
+    Attributes:
+        label: the rule, or the baseline in words.
+        attained: by stakeholder, also those without a say.
+        shared: how many places it shares with the slate that was decided; None for no one slate.
+        enters: its places that were not decided.
+    """
+
+    label: str
+    attained: dict[str, float | None]
     worst_off: float | None
     who: str
     gini: float | None
-    attained: dict[str, float | None]
-    shared: int
-    enters: tuple[str, ...]
+    shared: int | None = None
+    enters: tuple[str, ...] = ()
 
 
 class Variant(Record):
@@ -104,6 +115,7 @@ class Shown(Record):
         floor: the most that the search found any slate to attain for its worst-off stakeholder.
         bound: what no slate can exceed (proved by a linear relaxation).
         agreement: whether the case holds a conflict, as `Conflict.status`.
+        baselines: the slate found best for the worst-off, and the mean of 200 random slates.
     """
 
     usecase: str
@@ -118,7 +130,8 @@ class Shown(Record):
     floor: float
     bound: float
     agreement: str
-    rules: tuple[RuleLine, ...]
+    rules: tuple[SlateLine, ...]
+    baselines: tuple[SlateLine, ...]
     variants: tuple[Variant, ...]
     weighting: Weighting | None
     why: Reason | Outside | None
@@ -151,11 +164,12 @@ def show(
         model: the model that voted; "" for scripted agents.
     """
     setting = usecase.setting(verdict.case)
-    found = conflict(setting)
+    yard = _Yard(setting, verdict)
+    candidates = int(setting.feasible.allowed.sum())
+    found = conflict(setting, mode="milp" if candidates <= SMALL else "local")
+    random = yard.random()
+    mine = yard.line("", verdict.decision.outcome.ids)
     rules = council.compare(verdict, list(RULES))
-    standings = _standings(usecase, council, setting, verdict)
-    known = [(s.attained, s.id) for s in standings if s.attained is not None]
-    worst = min((value for value, _ in known), default=None)
     return Shown(
         usecase=usecase.name,
         case=verdict.case,
@@ -163,24 +177,78 @@ def show(
         seed=verdict.seed,
         model=model,
         lines=_lines(usecase, council, setting, verdict),
-        standings=standings,
-        worst_off=worst,
-        worst_off_who=", ".join(who for value, who in known if value == worst),
+        standings=_standings(usecase, council, setting, verdict, random.attained),
+        worst_off=mine.worst_off,
+        worst_off_who=mine.who,
         floor=found.floor,
         bound=found.bound,
         agreement=found.status,
-        rules=tuple(_rule_line(verdict, other) for other in rules),
+        rules=tuple(yard.line(v.decision.rule, v.decision.outcome.ids) for v in rules),
+        baselines=(yard.line("best for worst-off", found.slate), random),
         variants=_variants(usecase, council, verdict),
-        weighting=_weighting(base, council, verdict) if base else None,
+        weighting=_weighting(base, council, yard, verdict) if base else None,
         why=why(council.setup, verdict, why_id) if why_id else None,
         ties=verdict.decision.ties,
         agenda=len(verdict.agenda.ids),
-        candidates=int(setting.feasible.allowed.sum()),
+        candidates=candidates,
         warnings=verdict.warnings,
         units={f.key: f.indicator.unit_in(setting.pool) for f in usecase.facts},
         labels={f.key: f.label for f in usecase.facts},
         digits={f.key: f.digits for f in usecase.facts},
     )
+
+
+class _Yard:
+    """Measures slates of one case for everybody who has a stake, also those without a say."""
+
+    def __init__(self, setting: Setting, verdict: Verdict) -> None:
+        self.setting = setting
+        self.ids = [s.id for s in setting.stakeholders]
+        self._decided = verdict.decision.outcome.ids
+        self._seed = derive(verdict.seed, verdict.case.id, "random slates")
+
+    def scores(self, slates: Sequence[Sequence[str]]) -> Floats:
+        """Return attainments, shape (slates, stakeholders); NaN where nothing is at stake."""
+        index = self.setting.pool.index
+        chosen = np.array([[index[one] for one in slate] for slate in slates])
+        worths = np.array([w.linear.of(chosen) for w in self.setting.worths])
+        return np.array([1 - self.setting.regret(column) for column in worths.T])
+
+    def attained(self, slate: Sequence[str]) -> dict[str, float | None]:
+        """Return what each stakeholder attains with a slate."""
+        return dict(zip(self.ids, map(_plain, self.scores([slate])[0].tolist()), strict=True))
+
+    def line(self, label: str, slate: Sequence[str]) -> SlateLine:
+        """Return one slate's line."""
+        attained = self.attained(slate)
+        known = {who: value for who, value in attained.items() if value is not None}
+        worst = min(known.values(), default=None)
+        return SlateLine(
+            label=label,
+            attained=attained,
+            worst_off=worst,
+            who=", ".join(who for who, value in known.items() if value == worst),
+            gini=gini(list(known.values())).value,
+            shared=len(set(slate) & set(self._decided)),
+            enters=tuple(one for one in slate if one not in self._decided),
+        )
+
+    def random(self) -> SlateLine:
+        """Return the means over random feasible slates."""
+        rng = np.random.default_rng(self._seed)
+        drawn = [self.setting.feasible.random(rng).ids for _ in range(RANDOM_SLATES)]
+        scores = self.scores(drawn)
+        means = map(_plain, scores.mean(axis=0).tolist())
+        staked = scores[:, ~np.isnan(scores).any(axis=0)]
+        ginis = [gini(row).value for row in staked] if staked.size else []
+        known = [g for g in ginis if g is not None]
+        return SlateLine(
+            label="random, mean",
+            attained=dict(zip(self.ids, means, strict=True)),
+            worst_off=_plain(float(staked.min(axis=1).mean())) if staked.size else None,
+            who="",
+            gini=_plain(float(np.mean(known))) if known else None,
+        )
 
 
 def _facts(
@@ -208,67 +276,44 @@ def _lines(
 
 
 def _standings(
-    usecase: UseCase, council: Council, setting: Setting, verdict: Verdict
+    usecase: UseCase,
+    council: Council,
+    setting: Setting,
+    verdict: Verdict,
+    random: Mapping[str, float | None],
 ) -> tuple[Standing, ...]:
     voices = {a.id: a.stakeholder.voice for a in council.setup.agents}
     votes = {v.stakeholder: v for v in verdict.last_votes()}
     worths = setting.of(verdict.decision.outcome)
     attained = 1 - setting.regret(worths)
-    rng = np.random.default_rng(derive(verdict.seed, verdict.case.id, "random slates"))
-    drawn = [setting.feasible.random(rng) for _ in range(RANDOM_SLATES)]
-    random = np.mean([1 - setting.regret(setting.of(one)) for one in drawn], axis=0)
-    rows = zip(usecase.stakeholders, worths, setting.extremes, attained, random, strict=True)
-    standings = []
-    for stakeholder, worth, (low, high, _), share, chance in rows:
-        vote = votes.get(stakeholder.id)
-        status = "no say" if vote is None else " ".join((vote.status, *vote.codes))
-        if vote is not None and isinstance(vote.said, Abstention):
-            status = f"abstained: {vote.said.code}"
-        standings.append(
-            Standing(
-                id=stakeholder.id,
-                name=stakeholder.name,
-                voice=voices.get(stakeholder.id, 0.0),
-                worth=round(float(worth), 6),
-                ceiling=round(high, 6),
-                lowest=round(low, 6),
-                attained=_plain(share),
-                random=_plain(chance),
-                vote=status,
-            )
+    rows = zip(usecase.stakeholders, worths, setting.extremes, attained, strict=True)
+    return tuple(
+        Standing(
+            id=stakeholder.id,
+            name=stakeholder.name,
+            voice=voices.get(stakeholder.id, 0.0),
+            worth=round(float(worth), 6),
+            ceiling=round(high, 6),
+            lowest=round(low, 6),
+            attained=_plain(share),
+            random=random[stakeholder.id],
+            vote=_said(votes.get(stakeholder.id)),
         )
-    return tuple(standings)
+        for stakeholder, worth, (low, high, _), share in rows
+    )
+
+
+def _said(vote: Vote | None) -> str:
+    """Return the status of a vote with its reason codes, in words."""
+    if vote is None:
+        return "no say"
+    if isinstance(vote.said, Abstention):
+        return f"abstained: {vote.said.code}"
+    return " ".join((vote.status, *vote.codes))
 
 
 def _plain(value: float) -> float | None:
     return None if np.isnan(value) else round(float(value), 6)
-
-
-def _worst(verdict: Verdict) -> tuple[float | None, str]:
-    result = verdict.result(WorstOff.name)
-    return result.value, result.reason
-
-
-def _attained(verdict: Verdict) -> dict[str, float | None]:
-    values = {r.subject: r for r in verdict.results if r.measure == "regret"}
-    return {
-        who: None if r.status == "degenerate" or r.value is None else round(1 - r.value, 6)
-        for who, r in values.items()
-    }
-
-
-def _rule_line(verdict: Verdict, other: Verdict) -> RuleLine:
-    mine, theirs = verdict.decision.outcome.ids, other.decision.outcome.ids
-    worst, who = _worst(other)
-    return RuleLine(
-        rule=other.decision.rule,
-        worst_off=worst,
-        who=who,
-        gini=other.value("gini"),
-        attained=_attained(other),
-        shared=len(set(mine) & set(theirs)),
-        enters=tuple(one for one in theirs if one not in mine),
-    )
 
 
 def _variants(usecase: UseCase, council: Council, verdict: Verdict) -> tuple[Variant, ...]:
@@ -284,9 +329,15 @@ def _variants(usecase: UseCase, council: Council, verdict: Verdict) -> tuple[Var
         rows = [setting.pool.index[one] for one in decided.decision.outcome.ids]
         facts = _facts(usecase, setting, rows)
         means = {f.key: _mean([fact[f.key] for fact in facts]) for f in usecase.facts}
-        worst, who = _worst(decided)
+        line = _Yard(setting, decided).line(label, decided.decision.outcome.ids)
         found.append(
-            Variant(label=label, worst_off=worst, who=who, facts=means, chosen=case == verdict.case)
+            Variant(
+                label=label,
+                worst_off=line.worst_off,
+                who=line.who,
+                facts=means,
+                chosen=case == verdict.case,
+            )
         )
     return tuple(found)
 
@@ -296,10 +347,10 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return round(sum(known) / len(known), 3) if known else None
 
 
-def _weighting(base: Council, council: Council, verdict: Verdict) -> Weighting:
+def _weighting(base: Council, council: Council, yard: _Yard, verdict: Verdict) -> Weighting:
     (before,) = base.compare(verdict, [base.setup.rule])
     mine, theirs = verdict.decision.outcome.ids, before.decision.outcome.ids
-    now, then = _attained(verdict), _attained(before)
+    now, then = yard.attained(mine), yard.attained(theirs)
     declared = {a.id: a.stakeholder.voice for a in base.setup.agents}
     return Weighting(
         weights={

@@ -86,7 +86,7 @@ class Rule(Plugin, abc.ABC):
             seed: for the seeded tie-break.
 
         Raises:
-            BallotError: the profile has no voters.
+            BallotError: the profile has no voters, or the task is over other alternatives.
             InfeasibleError: no slate meets the limits.
         """
         if not len(profile):
@@ -97,6 +97,11 @@ class Rule(Plugin, abc.ABC):
             task = Slate(size=len(profile.ids))
         if isinstance(task, Slate):
             task = Feasible.of(task, ids=profile.ids)
+        if task.ids != profile.ids:
+            raise BallotError(
+                f"{self.label}: the task is over {task.ids[:5]}... ({len(task.ids)} alternatives) "
+                f"and the ballots over {profile.ids[:5]}... ({len(profile.ids)}), in that order"
+            )
         chosen = task.fill(sequence)
         tiers = _tiers(profile.ids, order.levels, sequence)
         totals: tuple[tuple[str, float], ...] = ()
@@ -137,6 +142,7 @@ RULES = Plugins[Rule](
         "nash": "fairagents.rules.welfare:Nash",
         "leximin": "fairagents.rules.welfare:Leximin",
     },
+    base=Rule,
 )
 
 RuleRef = Annotated[

@@ -10,9 +10,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from fairagents.ballot import Profile
-from fairagents.rules.base import TOLERANCE, Order, Rule, ballot_table, levels_of
+from fairagents.decision import Table
+from fairagents.rules.base import TOLERANCE, TRACE_ROWS, Order, Rule, ballot_table, levels_of
 from fairagents.spec import Floats, Ints
 
 
@@ -66,7 +68,7 @@ class Nash(Rule):
     needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ratings"
     basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "cardinal"
 
-    disagreement: float = 0.0
+    disagreement: float = Field(default=0.0, ge=0, lt=1)
 
     def order(self, profile: Profile) -> Order:
         """Order by the weight with a positive gain, then by the geometric mean."""
@@ -80,7 +82,14 @@ class Nash(Rule):
         # Both keys are compared with a tolerance, so they are made whole numbers first.
         levels = levels_of(-(first * len(means) + levels_of(means, TOLERANCE)))
         table = ballot_table("gains", profile, gains, levels, means)
-        return Order(levels, means, (table,), notes)
+        shown = np.argsort(levels, kind="stable")[:TRACE_ROWS].tolist()
+        keys = Table(
+            name="keys",
+            columns=("alternative", "share of voice with a gain", "geometric mean of gains"),
+            rows=tuple((profile.ids[i], float(reached[i]), float(means[i])) for i in shown),
+            cut=len(profile.ids) - len(shown),
+        )
+        return Order(levels, means, (table, keys), notes)
 
 
 class Leximin(Rule):

@@ -284,6 +284,7 @@ def a_verdict() -> Verdict:
     return Verdict(
         case=Case(id="c", task=Slate(size=SIZE)),
         spec="0" * 64,
+        interests="0" * 64,
         seed=1,
         protocol="negotiation",
         agenda=Agenda(ids=ids),

@@ -1,6 +1,6 @@
 """The four figures of speed, printed; nothing is asserted of time: machines and load differ.
 
-Run with `pytest tests/bench --benchmark-only -s`, or `python -m tests.bench.figures`.
+Run with `pytest tests/bench -o addopts= -s`, or `python -m tests.bench.figures`.
 """
 
 from __future__ import annotations

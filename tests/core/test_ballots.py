@@ -55,7 +55,7 @@ def test_a_vote_survives_json_with_its_form(said: Any) -> None:
         (lambda: Ranking(ids={"a", "b"}), "tuple"),  # type: ignore[arg-type]
         (lambda: Ratings(ids=("a",), values=()), "1 ids but 0 values"),
         (lambda: Ratings(ids=("a",), values=(1.5,)), r"lie in \[0, 1\], not 1.5"),
-        (lambda: Ratings(ids=("a",), values=(float("nan"),)), r"lie in \[0, 1\], not nan"),
+        (lambda: Ratings(ids=("a",), values=(float("nan"),)), "finite number, not nan"),
         (lambda: Ratings(ids=("a", "a"), values=(0.1, 0.2)), "rated id 'a' is given twice"),
         (lambda: Approvals(ids=("a", "a")), "approved id 'a' is given twice"),
         (
@@ -67,8 +67,11 @@ def test_a_vote_survives_json_with_its_form(said: Any) -> None:
             "status 'ok' does not fit a abstention",
         ),
         (lambda: Profile.from_rankings([["a", "z"]], ["a"]), "ballot 1 names 'z', which is not up"),
-        (lambda: Profile.from_rankings([["a"]], weights=[0]), "a weight must be > 0, not 0"),
-        (lambda: Profile.from_rankings([["a"]], weights=[float("nan")]), "finite number > 0"),
+        (lambda: Profile.from_rankings([["a"]], weights=[0]), "a weight must be > 0, .*not 0"),
+        (
+            lambda: Profile.from_rankings([["a"]], weights=[float("nan")]),
+            "a weight must be > 0, .*not nan",
+        ),
         (lambda: Profile.from_rankings([["a"], ["a"]], weights=[1]), "2 voters but 1 weights"),
         (lambda: Profile.from_rankings([["a"]], weights=[]), "1 voters but 0 weights"),
         (lambda: Profile.from_rankings([[]]), "at least one alternative"),

@@ -149,7 +149,7 @@ def test_a_case_that_does_not_fit_the_catalogue_is_refused(
 def test_a_case_holds_finite_numbers_only(bad: float) -> None:
     with pytest.raises(SpecError, match=r"Case\.columns\.score\.a: .*finite"):
         Case(id="c", task=Slate(size=1), columns={"score": {"a": bad}})
-    with pytest.raises(SpecError, match="case 'c': the request holds a number that is not finite"):
+    with pytest.raises(SpecError, match=r"Case\.request\.x.*finite number"):
         Case(id="c", task=Slate(size=1), request={"x": [bad]})
 
 
@@ -161,7 +161,8 @@ class Wrong(Indicator):
     column: str = ""
 
     def values(self, pool: Pool) -> Floats:
-        return np.full(self.shape, self.fill)
+        with np.errstate(over="ignore"):
+            return np.full(self.shape, self.fill) * 10
 
     def requires(self) -> tuple[str, ...]:
         return (self.column,) if self.column else ()
@@ -171,7 +172,7 @@ class Wrong(Indicator):
     ("indicator", "error", "message"),
     [
         (Wrong(shape=(3,)), SpecError, r"wrong\(shape=\(3,\)\) returned shape \(3,\), not \(2,\)"),
-        (Wrong(fill=float("inf")), SpecError, "is infinite for 'a'"),
+        (Wrong(fill=1e308), SpecError, "is infinite for 'a'"),
         (
             Wrong(column="z"),
             CatalogueError,

@@ -26,7 +26,7 @@ def assert_row(verdicts: Verdicts, i: int, verdict: Verdict) -> None:
         assert (None if np.isnan(value) else value) == pytest.approx(result.value, abs=1e-11)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(problems())
 def test_graph_engine_and_decide_many_agree_to_the_byte(problem: tuple[Council, Case]) -> None:
     council, one = problem

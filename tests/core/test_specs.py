@@ -89,18 +89,18 @@ def spec(**changes: Any) -> dict[str, Any]:
 TWICE = [spec()["objectives"][0]] * 2
 
 MISTAKES: list[tuple[dict[str, Any], str]] = [
-    (spec(o_weight=0), r"objectives\.0: objective 'price': weight must be > 0, not 0"),
-    (spec(o_weight=-1.0), "weight must be > 0, not -1"),
-    (spec(o_weight=float("inf")), "weight must be > 0, not inf"),
-    (spec(o_weight=float("nan")), "weight must be > 0, not nan"),
+    (spec(o_weight=0), r"objectives\.0: objective 'price': a weight must be > 0, .*not 0"),
+    (spec(o_weight=-1.0), "weight must be > 0, .*not -1"),
+    (spec(o_weight=float("inf")), r"objectives\.0\.weight: .*finite number, not inf"),
+    (spec(o_weight=float("nan")), r"objectives\.0\.weight: .*finite number, not nan"),
     (spec(o_weight="2"), r"objectives\.0\.weight: .*number.*'2'"),
     (spec(o_anchors=[3, 3]), r"'price': anchors are equal \(3\.0\)"),
     (spec(o_anchors=[1, 5]), r"'min' wants the second anchor below the first, not \(1\.0, 5\.0\)"),
     (spec(o_direction="max"), r"'max' wants the second anchor above the first"),
-    (spec(o_anchors=[1, float("inf")]), "must be finite"),
-    (spec(o_anchors=[1]), r"anchors: anchors are two numbers .* or 'case', not \[1\]"),
+    (spec(o_anchors=[1, float("inf")]), r"anchors are two finite numbers .* not \[1, inf\]"),
+    (spec(o_anchors=[1]), r"anchors: anchors are two finite numbers .* or 'case', not \[1\]"),
     (spec(o_anchors="range"), "or 'case', not 'range'"),
-    (spec(o_anchors=["1", 5]), "anchors are two numbers"),
+    (spec(o_anchors=["1", 5]), "anchors are two finite numbers"),
     (spec(o_wieght=2), "no such field; did you mean 'weight'"),
     (spec(o_indicator="colum"), "no indicator 'colum'; did you mean 'column'"),
     (spec(o_indicator={"column": {"column": "x", "colunm": "y"}}), "did you mean 'column'"),
@@ -109,7 +109,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     (spec(o_id="no spaces"), "objectives.0.id"),
     (spec(objectives=[]), "'ann' has no objective"),
     (spec(objectives=TWICE), "objective of 'ann' 'price' is given twice"),
-    (spec(voice=0), "voice must be > 0, not 0"),
+    (spec(voice=0), "'ann', voice: a weight must be > 0, .*not 0"),
     (spec(id="a b"), r"Stakeholder\.id"),
     (spec(role="boss"), r"Stakeholder\.role"),
     (spec(nmae="x"), "no such field; did you mean 'name'"),
@@ -230,7 +230,7 @@ def test_stakeholders_are_declared_without_python(tmp_path: Any) -> None:
         ('id = "bob"', 'id = "ann"', "people.toml: stakeholder 'ann' is given twice"),
         ('"ann", "bob"]', '"ann", "bop"]', "relation names 'bop'; did you mean 'bob'"),
         ('kind = "tension"', 'kind = "war"', r"relations\.0\.kind"),
-        ("voice = 0.3", "voice = -1", "voice must be > 0"),
+        ("voice = 0.3", "voice = -1", "voice: a weight must be > 0"),
     ],
 )
 def test_a_file_of_stakeholders_names_its_mistake(

@@ -122,6 +122,12 @@ def test_the_worst_possible_outcome_leaves_nothing_attained_and_gini_defined() -
             assert sorted(regret.round(12).tolist()) in ([0, 0, 1], [0, 1, 1])
 
 
+def test_no_result_is_minus_zero() -> None:
+    found = Gini().result("collective", -1e-17, n=2).value
+    assert found is not None
+    assert math.copysign(1, found) == 1
+
+
 def test_worst_off_names_who_it_is() -> None:
     verdict = trio().decide(case(1, candidates=["a", "b"]))
     worst = verdict.result("worst_off")

@@ -9,25 +9,35 @@ import numpy as np
 import pytest
 
 from fairagents.usecase import Relation
+from fairagents.worth import FLAT
 from usecases.tourism import tourism
 from usecases.tourism.study import (
     ALIKE,
     FLOOR,
+    SURE,
     Picture,
+    Unrelated,
     anew,
     best_floor,
     left_out,
     moved,
     picture,
     report,
+    shuffled,
     some,
     spearman,
+    unrelated,
 )
 
 
 @pytest.fixture(scope="module")
 def base() -> Picture:
     return picture(tourism, [c for c in tourism.cases() if c.request["budget"] != "medium"])
+
+
+@pytest.fixture(scope="module")
+def apart() -> tuple[Unrelated, ...]:
+    return unrelated(tourism, tourism.cases())
 
 
 def test_enough_is_declared() -> None:
@@ -96,12 +106,64 @@ def test_spearman_is_the_correlation_of_ranks() -> None:
     assert rho[0, 1] == pytest.approx(-1)
 
 
+def test_shuffling_keeps_the_extremes_and_nothing_else() -> None:
+    alike = []
+    for case in some(tourism.cases(), 40):
+        setting = tourism.setting(case)
+        free = setting.feasible.allowed
+        for seed, (w, ends) in enumerate(zip(setting.worths, setting.extremes, strict=True)):
+            mixed = shuffled(w.linear, free, seed)
+            assert setting.feasible.extremes(mixed) == pytest.approx(ends)
+            assert (mixed.values[~free] == w.linear.values[~free]).all()
+            assert np.ptp(w.linear.values) > FLAT
+            alike.append(spearman(np.array([w.linear.values[free], mixed.values[free]]))[0, 1])
+    assert np.median(np.abs(alike)) < 0.1
+
+
+def test_shuffling_moves_all_that_belongs_to_a_place() -> None:
+    setting = tourism.setting(tourism.cases()[0])
+    linear = next(w.linear for w in setting.worths if w.linear.least)
+    mixed = shuffled(linear, setting.feasible.allowed, 0)
+    before = sorted(zip(linear.values, linear.least[0][1], strict=True))
+    assert sorted(zip(mixed.values, mixed.least[0][1], strict=True)) == before
+
+
+def test_a_party_is_at_one_with_its_twin_but_not_with_the_twin_shuffled() -> None:
+    residents = next(s for s in tourism.stakeholders if s.id == "residents")
+    pair = (residents, residents.model_copy(update={"id": "twin"}))
+    twins = replace(tourism, stakeholders=pair, relations=())
+    cases = some(tourism.cases(), 12)
+    (found,) = unrelated(twins, cases)
+    assert found.conflict > 0.05
+    assert found.difference == pytest.approx(-found.conflict, abs=0.01)
+    assert (found.above, found.below, found.word) == (0, len(cases), "below")
+    assert found.p == pytest.approx(2 * 0.5 ** len(cases))
+    assert unrelated(twins, cases[:1]) == unrelated(twins, cases[:1])
+    assert unrelated(twins, cases[:1], seed=1) != unrelated(twins, cases[:1])
+
+
 @pytest.mark.study
-def test_the_readme_tells_what_is_measured() -> None:
+def test_declared_harmonies_lie_below_unrelated_columns(apart: tuple[Unrelated, ...]) -> None:
+    harmonies = [set(r.between) for r in tourism.relations if r.kind == "harmony"]
+    found = [one for one in apart if {one.a, one.b} in harmonies]
+    assert len(found) == len(harmonies) >= 2
+    for one in found:
+        assert one.difference < 0
+        assert one.p < SURE
+        assert one.word == "below"
+
+
+@pytest.mark.study
+def test_the_readme_tells_what_is_measured(apart: tuple[Unrelated, ...]) -> None:
     text = (Path(__file__).parents[2] / "usecases" / "tourism" / "README.md").read_text("utf-8")
     found = picture(tourism, tourism.cases())
-    for one in found.pairs:
-        assert f"| {one.a}, {one.b} | {one.declared or 'open'} | {one.conflict:.3f} |" in text
+    for one, other in zip(found.pairs, apart, strict=True):
+        row = f"| {one.a}, {one.b} | {one.declared or 'open'} | {one.conflict:.3f} |"
+        missed = one.missed if one.declared else "-"
+        assert f"{row} {one.low:.3f} to {one.high:.3f} | {missed} |" in text
+        p = "< .001" if other.p < 0.001 else f"{other.p:.2f}"
+        shift = f"{other.conflict:.3f} | {other.difference:+.3f} | {other.above}"
+        assert f"{row} {shift} | {p} | {other.word} |" in text
     assert f"is {found.floor:.3f} in the median" in text
 
 

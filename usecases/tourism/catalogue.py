@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fairagents.catalogue import Catalogue, ColumnSpec
+from fairagents.catalogue import Catalogue, ColumnSpec, read_table
 from fairagents.errors import CatalogueError, did_you_mean
 from fairagents.spec import Provenance, Stakeholder
 
@@ -74,25 +73,10 @@ def read_rows(path: str | Path) -> list[dict[str, str]]:
     """Read a UTF-8 CSV file with a header row as one mapping per row.
 
     Raises:
-        CatalogueError: the file can't be read, or a row is longer or shorter than the header.
+        CatalogueError: as `fairagents.catalogue.read_table`.
     """
-    path = Path(path)
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            header = [cell.strip() for cell in next(reader, [])]
-            lines = [line for line in reader if line]
-    except OSError as error:
-        raise CatalogueError(f"can't read {str(path)!r}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise CatalogueError(f"{path.name!r} is not UTF-8: {error.reason}") from None
-    for number, line in enumerate(lines, start=2):
-        if len(line) != len(header):
-            raise CatalogueError(
-                f"{path.name!r}, row {number}: {len(line)} cells, "
-                f"not {len(header)} as in the header"
-            )
-    return [dict(zip(header, line, strict=True)) for line in lines]
+    header, rows, _ = read_table(path)
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 @functools.cache
@@ -112,15 +96,16 @@ def build(name: str, rows: list[dict[str, str]], specs: Mapping[str, ColumnSpec]
         CatalogueError: a cell does not fit, or a season names no curve.
     """
     cells: dict[str, list[Any]] = {key: [row[key] for row in rows] for key in rows[0]}
-    ids = [one.strip() for one in cells.pop("id")]
+    ids = [one.strip(" ") for one in cells.pop("id")]
     if "season" in cells and "load" not in cells:
-        for one, season in zip(ids, cells["season"], strict=True):
+        seasons = [season.strip() for season in cells["season"]]
+        for one, season in zip(ids, seasons, strict=True):
             if season and season not in curves():
                 raise CatalogueError(
                     f"catalogue {name!r}, column 'season', {one!r}: no curve {season!r}; "
                     f"{did_you_mean(season, curves())}"
                 )
-        cells["load"] = [curves().get(season) for season in cells["season"]]
+        cells["load"] = [curves().get(season) for season in seasons]
     used = {key: spec for key, spec in specs.items() if key in cells}
     return Catalogue.from_cells(name, ids, cells, used)
 
@@ -154,7 +139,8 @@ def own_catalogue(path: str | Path) -> tuple[Catalogue, tuple[str, ...]]:
 
     `id`, `latitude` and `longitude` are required. `season` (a curve's name) or `load` (twelve
     numbers joined by `|`, January first, mean 1) says when a place is full. A column whose cells
-    are all empty counts as missing; other columns are kept and not used.
+    are all empty counts as missing; other columns are kept and not used. Spaces around a cell
+    don't count.
 
     Raises:
         CatalogueError: the file can't be read, a required column is missing, or a cell is wrong;
@@ -173,7 +159,13 @@ def own_catalogue(path: str | Path) -> tuple[Catalogue, tuple[str, ...]]:
             f"{path.name!r} has no column {', '.join(map(repr, lacking))}; it has "
             f"{', '.join(map(repr, header))}. Start from what `fairagents demo --template` prints"
         )
-    empty = [name for name in header if not any(row[name].strip() for row in rows)]
+    empty = [
+        name
+        for name in header
+        if name not in ("id", *REQUIRED) and not any(row[name].strip() for row in rows)
+    ]
+    if {"season", "load"} <= set(header) - set(empty):
+        raise CatalogueError(f"{path.name!r} has both 'season' and 'load'; keep one of them")
     rows = [{key: cell for key, cell in row.items() if key not in empty} for row in rows]
     specs = {key: spec.model_copy(update={"provenance": _OWN}) for key, spec in SPECS.items()}
     found = build(path.name, rows, specs)

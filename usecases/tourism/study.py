@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairagents.case import Case
-from fairagents.spec import Floats
+from fairagents.outcome import Linear
+from fairagents.seeds import derive
+from fairagents.spec import Bools, Floats
 from fairagents.usecase import UseCase
 from fairagents.worth import FLAT, Conflict, Setting, conflict, rescale
 
@@ -24,6 +26,9 @@ ALIKE = 0.9
 
 FLOOR = (0.6, 0.95)
 """Where the best floor lies in the median: some conflict, and room for agreement."""
+
+SURE = 0.01
+"""A pair differs from unrelated columns when the sign test's p is below this."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class Pair:
         conflict: median of 1 - the best floor of the two alone, in [0, 1].
         low: its lower quartile.
         high: its upper quartile.
+        missed: in how many cases a tension is below `TENSION`, or a harmony above `HARMONY`.
         proved: median of the conflict that the LP bound proves, in [0, 1].
         cases_proved: in how many cases the bound proves a conflict of at least `TENSION`.
         spearman: median rank correlation of the two worths over the catalogue, in [-1, 1].
@@ -49,6 +55,7 @@ class Pair:
     conflict: float
     low: float
     high: float
+    missed: int
     proved: float
     cases_proved: int
     spearman: float
@@ -115,13 +122,16 @@ def _pair(usecase: UseCase, found: Sequence[Conflict], a: str, b: str, rho: Floa
     values = np.array([one.pair(a, b) for one in found])
     least = np.array([_proved(one, a, b) for one in found])
     kinds = [r.kind for r in usecase.relations if set(r.between) == {a, b}]
+    declared = kinds[0] if kinds else ""
+    missed = {"tension": values < TENSION, "harmony": values > HARMONY}
     return Pair(
         a=a,
         b=b,
-        declared=kinds[0] if kinds else "",
+        declared=declared,
         conflict=float(np.median(values)),
         low=float(np.quantile(values, 0.25)),
         high=float(np.quantile(values, 0.75)),
+        missed=int(missed[declared].sum()) if declared else 0,
         proved=float(np.median(least)),
         cases_proved=int((least >= TENSION).sum()),
         spearman=float(np.median(rho)),
@@ -132,6 +142,94 @@ def _pair(usecase: UseCase, found: Sequence[Conflict], a: str, b: str, rho: Floa
 def _proved(found: Conflict, a: str, b: str) -> float:
     """Return the conflict of two stakeholders that the bound proves; 0 when one is flat."""
     return next((p for x, y, _, p in found.pairs if {x, y} == {a, b}), 0.0)
+
+
+@dataclass(frozen=True)
+class Unrelated:
+    """Two stakeholders against themselves with the second one's worth shuffled over the places.
+
+    Attributes:
+        a: the one, as it is.
+        b: the other, shuffled.
+        conflict: median conflict with the shuffled one, in [0, 1].
+        difference: median over the cases of measured - shuffled.
+        above: in how many cases that is above 0.
+        below: in how many cases it is below 0.
+        p: two-sided sign test of above against below, as if the cases were independent.
+    """
+
+    a: str
+    b: str
+    conflict: float
+    difference: float
+    above: int
+    below: int
+    p: float
+
+    @property
+    def word(self) -> str:
+        """Whether the pair lies above or below unrelated columns, or is like them."""
+        if self.p >= SURE:
+            return "like"
+        return "above" if self.above > self.below else "below"
+
+
+def unrelated(usecase: UseCase, cases: Sequence[Case], seed: int = 0) -> tuple[Unrelated, ...]:
+    """Measure all pairs as they are and with the second one shuffled, in the pairs' order."""
+    from scipy.stats import binomtest
+
+    settings = [usecase.setting(case) for case in cases]
+    names = [s.id for s in usecase.stakeholders]
+    found = []
+    for i in range(len(names)):
+        for j in range(i + 1, len(names)):
+            both = np.array([_beside(setting, i, j, seed) for setting in settings])
+            gained = both[:, 0] - both[:, 1]
+            above, below = int((gained > 0).sum()), int((gained < 0).sum())
+            found.append(
+                Unrelated(
+                    a=names[i],
+                    b=names[j],
+                    conflict=float(np.median(both[:, 1])),
+                    difference=float(np.median(gained)),
+                    above=above,
+                    below=below,
+                    p=float(binomtest(above, above + below).pvalue) if above + below else 1.0,
+                )
+            )
+    return tuple(found)
+
+
+def _beside(setting: Setting, i: int, j: int, seed: int) -> tuple[float, float]:
+    """Return the conflict of two stakeholders as they are and with the second one shuffled."""
+    spans = [setting.extremes[at][1] - setting.extremes[at][0] for at in (i, j)]
+    if min(spans) <= FLAT:
+        return 0.0, 0.0
+    one, other = (rescale(setting.worths[at].linear, *setting.extremes[at][:2]) for at in (i, j))
+    names = setting.worths[i].stakeholder, setting.worths[j].stakeholder
+    mixed = shuffled(other, setting.feasible.allowed, derive(seed, setting.case.id, *names))
+    as_is, apart = (
+        1 - min(1.0, setting.feasible.floor([one, two], mode="local", seed=0).value)
+        for two in (other, mixed)
+    )
+    return as_is, apart
+
+
+def shuffled(linear: Linear, allowed: Bools, seed: int) -> Linear:
+    """Return a worth whose places have changed hands, among those that are allowed only.
+
+    All that belongs to a place moves with it, so that a task without limits but size and
+    exclusions keeps its least and its greatest worth.
+    """
+    rows = np.arange(len(allowed))
+    free = np.flatnonzero(allowed)
+    rows[free] = np.random.default_rng(seed).permutation(free)
+    return replace(
+        linear,
+        values=linear.values[rows],
+        least=tuple((weight, u[rows]) for weight, u in linear.least),
+        variety=tuple((w, groups[:, rows], a0, a1) for w, groups, a0, a1 in linear.variety),
+    )
 
 
 def spearman(items: Floats) -> Floats:
@@ -209,17 +307,7 @@ def report(usecase: UseCase, *, quick: bool = False) -> Iterator[str]:
     """Yield the lines of the tables: the pairs, the floor, left out, levels moved."""
     cases = usecase.cases()
     base = picture(usecase, cases)
-    yield f"{base.cases} cases, median of each pair"
-    yield (
-        f"{'pair':26}{'declared':10}{'conflict':>9}{'quartiles':>16}"
-        f"{'proved':>8}{'cases':>6}{'rho':>7}{'max':>6}"
-    )
-    for one in base.pairs:
-        yield (
-            f"{one.a + ' - ' + one.b:26}{one.declared or '-':10}{one.conflict:9.3f}"
-            f"{f'{one.low:.3f} to {one.high:.3f}':>16}{one.proved:8.3f}{one.cases_proved:6d}"
-            f"{one.spearman:+7.2f}{one.extreme:6.2f}"
-        )
+    yield from _table(base, unrelated(usecase, cases))
     yield (
         f"best floor: median {base.floor:.3f} ({base.least_floor:.3f} to "
         f"{base.greatest_floor:.3f}), proved at most {base.bound:.3f}"
@@ -237,6 +325,31 @@ def report(usecase: UseCase, *, quick: bool = False) -> Iterator[str]:
         yield f"  {column + f' {step:+d}':12}{figures}  floor {other.floor:.3f} rho {widest:.2f}"
         problems += [f"{column} {step:+d}: {line}" for line in other.failures()]
     yield "holds everywhere" if not problems else "does not hold: " + "; ".join(problems)
+
+
+def _table(base: Picture, apart: Sequence[Unrelated]) -> Iterator[str]:
+    """Yield a line per pair, measured and beside unrelated columns."""
+    yield (
+        f"{base.cases} cases, median of each pair; shuffled: the second one's worth permuted over "
+        "the places; diff: measured - shuffled, paired; p: sign test"
+    )
+    yield (
+        f"{'pair':26}{'declared':10}{'conflict':>9}{'quartiles':>16}{'missed':>7}"
+        f"{'proved':>8}{'cases':>6}{'rho':>7}{'max':>6}"
+        f"{'shuffled':>10}{'diff':>8}{'above':>6}{'p':>8}"
+    )
+    for one, other in zip(base.pairs, apart, strict=True):
+        yield (
+            f"{one.a + ' - ' + one.b:26}{one.declared or '-':10}{one.conflict:9.3f}"
+            f"{f'{one.low:.3f} to {one.high:.3f}':>16}{one.missed if one.declared else '-':>7}"
+            f"{one.proved:8.3f}{one.cases_proved:6d}{one.spearman:+7.2f}{one.extreme:6.2f}"
+            f"{other.conflict:10.3f}{other.difference:+8.3f}{other.above:6d}{_small(other.p):>8}"
+            f" {other.word}"
+        )
+
+
+def _small(p: float) -> str:
+    return "<0.001" if p < 0.001 else f"{p:.2f}"
 
 
 def main() -> None:

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fairagents.catalogue import Catalogue, ColumnSpec
+from fairagents.catalogue import Catalogue, ColumnSpec, read_table
 from fairagents.errors import CatalogueError
 from fairagents.spec import Provenance
-from usecases.tourism.catalogue import read_rows
 from usecases.tourism.request import MONTHS
 
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -72,18 +71,22 @@ def load_synthtrips(path: str | Path) -> tuple[Catalogue, SynthReport]:
     unknown and is reported.
 
     Raises:
-        CatalogueError: the file can't be read or lacks a column.
+        CatalogueError: the file can't be read, lacks a column or has no rows.
     """
     path = Path(path)
-    rows = read_rows(path)
-    lacking = [name for name in COLUMNS if not rows or name not in rows[0]]
+    header, table, _ = read_table(path)
+    lacking = [name for name in COLUMNS if name not in header]
     if lacking:
         raise CatalogueError(f"{path.name!r} lacks {', '.join(map(repr, lacking))}")
+    rows = [dict(zip(header, row, strict=True)) for row in table]
     groups = _by_city(rows)
     lines = [f"{len(rows)} rows, {len(groups)} cities"]
     nameless = sum(not row["interest_title"].strip() for row in rows)
     if nameless:
         lines.append(f"{nameless} rows name no point of interest: not counted as one")
+    odd = Counter(row["interest_type"] for row in rows if row["interest_title"].strip())
+    for kind in sorted(odd.keys() - set(KINDS)):
+        lines.append(f"{odd[kind]} points of interest are of no known kind, {kind!r}: in pois only")
     cells: dict[str, list[object]] = {"country": [group[0]["country"] for group in groups.values()]}
     counts = {}
     for name, words in LEVELS.items():
@@ -140,7 +143,10 @@ def _counted(name: str, words: Sequence[str], counts: Mapping[str, int]) -> str:
 
 
 def _season(one: str, group: Sequence[dict[str, str]], lines: list[str]) -> list[float] | None:
-    """Return twelve season levels, None when a month is in no list or in two."""
+    """Return twelve season levels, None when rows differ or a month is in no list or in two."""
+    if any(row[name] != group[0][name] for row in group for name in SEASONS):
+        lines.append(f"season of {one} set to unknown: rows differ")
+        return None
     found: dict[str, list[float]] = {}
     for level, name in enumerate(SEASONS, start=1):
         for month in re.findall(r"[A-Z][a-z]+", group[0][name]):
