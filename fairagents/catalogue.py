@@ -360,8 +360,8 @@ def parse_table(text: str, where: str) -> Sheet:
             row = next(reader, None)
         except csv.Error as error:
             raise CatalogueError(
-                f"{where}, line {line}: not CSV: {error}; a quoted cell ends with a quote (one inside "
-                f"is doubled), and a cell has at most {csv.field_size_limit():,} characters"
+                f"{where}, line {line}: not CSV: {error}; a quoted cell ends with a quote (one "
+                f"inside is doubled), and a cell has at most {csv.field_size_limit():,} characters"
             ) from None
         if row is None:
             break

@@ -89,7 +89,7 @@ def test_twelve_numbers_stand_for_a_season(tmp_path: Path) -> None:
         ("id,latitude,longitude\nA,1,2\nB,,2\n", "'latitude', 'B': empty"),
         ("id,latitude,longitude,price\nA,1,2,120\n", "'price', 'A': 120 is not between 1 and 5"),
         ("id,latitude,longitude,season\nA,1,2,sumer\n", "no curve 'sumer'; did you mean 'summer'"),
-        ("id,latitude,longitude\nA,1\n", "row 2: 2 cells, not 3"),
+        ("id,latitude,longitude\nA,1\n", "line 2: 2 cells, not 3"),
         ("id,latitude,longitude\nA,1,2\nA,1,2\n", "'A' is given twice"),
     ],
 )
