@@ -163,8 +163,7 @@ def _anchors(value: object) -> object:
     if isinstance(value, list | tuple) and len(value) == 2 and all(map(_is_number, value)):
         return value
     raise ValueError(
-        "anchors are two finite numbers (the values that count 0 and 1) or 'case', "
-        f"not {value!r}"
+        f"anchors are two finite numbers (the values that count 0 and 1) or 'case', not {value!r}"
     )
 
 

@@ -104,7 +104,7 @@ def test_hostile_text_is_inert(server: FakeOllama) -> None:
     persona = GUEST.model_copy(update={"persona": HOSTILE, "name": "{{ brief }}"})
     rows = [
         {"id": one, "price": 10.0 * (i + 1), "kind": HOSTILE, "offers": [HOSTILE]}
-        for i, one in enumerate(("{{ id }}", "a | b", "two\nlines", "plain"))
+        for i, one in enumerate(("{{ id }}", "a | b", "two  spaces", "plain"))
     ]
     catalogue = INNS.from_rows(rows, name="hostile")
     case = CASE.model_copy(update={"request": {"note": HOSTILE}})
@@ -128,7 +128,7 @@ def test_hostile_text_is_inert(server: FakeOllama) -> None:
         one.count(" | ") == 3 for one in shown if "a |" not in one[:8]
     )
     names = {one.rsplit(" | ", 3)[0] for one in shown}
-    assert names == {"{{ id }}", '"a | b"', '"two\\nlines"', "plain"}
+    assert names == {"{{ id }}", '"a | b"', '"two  spaces"', "plain"}
     assert sorted(
         server.chats[0].body["format"]["properties"]["ranking"]["items"]["enum"]
     ) == sorted(catalogue.ids)

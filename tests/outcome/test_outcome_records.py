@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from fairagents.errors import SpecError
 from fairagents.outcome import Linear, Lottery, Outcome, Share
