@@ -25,7 +25,8 @@ _HOME = {
     "feasible": "Feasible",
     "ballot": ("Abstention Agenda Approvals Plan Profile Ranking Ratings Vote"),
     "decision": "Call Decision Result Verdict",
-    "worth": "Conflict Cut Setting conflict",
+    "setting": "Cut Setting",
+    "conflicts": "Conflict conflict",
     "rules.base": "RULES Rule",
     "evaluators.base": "EVALUATORS Evaluator",
     "agents.base": "POLICIES Agent Brief Policy",
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
     )
     from fairagents.case import Case as Case, Pool as Pool
     from fairagents.catalogue import Catalogue as Catalogue, ColumnSpec as ColumnSpec
+    from fairagents.conflicts import Conflict as Conflict, conflict as conflict
     from fairagents.council import Council as Council
     from fairagents.decision import (
         Call as Call,
@@ -105,6 +107,7 @@ if TYPE_CHECKING:
     from fairagents.outcome import Lottery as Lottery, Outcome as Outcome
     from fairagents.protocols.base import OneShot as OneShot, Protocol as Protocol
     from fairagents.rules.base import RULES as RULES, Rule as Rule
+    from fairagents.setting import Cut as Cut, Setting as Setting
     from fairagents.spec import (
         Column as Column,
         Constraint as Constraint,
@@ -126,9 +129,3 @@ if TYPE_CHECKING:
     )
     from fairagents.usecase import Relation as Relation, UseCase as UseCase
     from fairagents.verdicts import Verdicts as Verdicts
-    from fairagents.worth import (
-        Conflict as Conflict,
-        Cut as Cut,
-        Setting as Setting,
-        conflict as conflict,
-    )

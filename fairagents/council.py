@@ -26,9 +26,9 @@ from fairagents.errors import DecisionError, SpecError, did_you_mean
 from fairagents.evaluators.base import EVALUATORS, Evaluator
 from fairagents.protocols.base import PROTOCOLS, Ask, History, Move, Protocol, Stop
 from fairagents.rules.base import RULES, Rule
+from fairagents.setting import Setting
 from fairagents.usecase import UseCase
 from fairagents.verdicts import Verdicts, decide_scripted, gather
-from fairagents.worth import Setting
 
 
 def _merge(old: dict[str, Vote], new: dict[str, Vote]) -> dict[str, Vote]:

@@ -33,8 +33,8 @@ from fairagents.protocols.base import Ask, History, Move, OneShot, Protocol, Sto
 from fairagents.record import canonical
 from fairagents.rules.base import RULES, Rule
 from fairagents.seeds import derive
+from fairagents.setting import Cut, Setting
 from fairagents.spec import Column, require_unique
-from fairagents.worth import Cut, Setting
 
 OnAbstain = Literal["without", "twin", "error"]
 

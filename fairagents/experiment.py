@@ -19,9 +19,9 @@ from fairagents.evaluators.base import EvaluatorRef
 from fairagents.protocols.base import OneShot, ProtocolRef
 from fairagents.record import Many, Record
 from fairagents.rules.base import RuleRef
+from fairagents.setting import Cut
 from fairagents.spec import require_unique
 from fairagents.usecase import UseCase
-from fairagents.worth import Cut
 
 
 class Experiment(Record):

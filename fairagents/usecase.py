@@ -14,8 +14,8 @@ from fairagents.catalogue import Catalogue
 from fairagents.errors import SpecError, did_you_mean
 from fairagents.plugins import Plugin, Plugins
 from fairagents.record import Many, Pair, Record
+from fairagents.setting import Setting
 from fairagents.spec import Id, IndicatorRef, Stakeholder, require_unique
-from fairagents.worth import Setting
 
 
 class Relation(Record):

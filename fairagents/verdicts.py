@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairagents.agents.scripted import Utility
-from fairagents.ballot import exact, ranks_of_ratings
+from fairagents.ballot import exact
 from fairagents.case import Case
 from fairagents.decision import Verdict
 from fairagents.engine import Setup, run
@@ -20,10 +20,11 @@ from fairagents.errors import DecisionError, InfeasibleError, did_you_mean
 from fairagents.evaluators.base import Batch
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
-from fairagents.spec import Floats, Ints
-from fairagents.worth import Setting, regret_of, slate_ends, worth, worth_of_many
+from fairagents.setting import Setting, regret_of, slate_ends
+from fairagents.spec import Floats, Indicator, Ints
+from fairagents.worth import worth, worth_of_many
 
-BATCH = 512
+BATCH = 128
 """The most decisions in memory at once in the vectorised engine."""
 
 
@@ -176,7 +177,7 @@ def _vectorises(setup: Setup) -> bool:
         and all(type(p) is Utility and p.form == "ratings" for p in policies)
         and setup.rule.tie_break == "seeded"
         and (weights := _weights(setup)) is not None
-        and setup.rule.batch(np.zeros((1, len(policies), 1), dtype=np.int64), weights) is not None
+        and setup.rule.batch(np.zeros((1, len(policies), 1)), weights) is not None
     )
 
 
@@ -205,14 +206,10 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
     if found is None:
         return None
     items, linear = found
-    said: Floats = np.stack(
-        [
-            np.round(items[:, i], agent.policy.digits)
-            for i, agent in enumerate(setup.agents)
-            if isinstance(agent.policy, Utility)
-        ],
-        axis=1,
-    )
+    said: Floats = np.empty_like(items)
+    for i, agent in enumerate(setup.agents):
+        assert isinstance(agent.policy, Utility)  # _vectorises asked before
+        np.round(items[:, i], agent.policy.digits, out=said[:, i])
     chosen = _chosen(setup, cases, said, settings, size)
     worths = np.take_along_axis(linear, chosen[:, None, :], axis=2).sum(axis=2)
     regret = regret_of(worths, *slate_ends(linear, size))
@@ -232,9 +229,12 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
 def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
     """Return each one's `items` and `linear.values`, shape (b, n, m); None if not additive."""
     pools, size = [s.pool for s in settings], settings[0].size
-    columns = []
-    for one in settings[0].stakeholders:
-        arrays = worth_of_many(one, pools, size)
+    stakeholders = settings[0].stakeholders
+    items = np.empty((len(pools), len(stakeholders), len(pools[0])))
+    linear = np.empty_like(items)
+    read: dict[Indicator, Floats] = {}
+    for i, one in enumerate(stakeholders):
+        arrays = worth_of_many(one, pools, size, read)
         if arrays is None:
             worths = [worth(one, pool, size) for pool in pools]
             if not all(w.linear.additive for w in worths):
@@ -243,8 +243,7 @@ def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
                 np.array([w.items for w in worths]),
                 np.array([w.linear.values for w in worths]),
             )
-        columns.append(arrays)
-    items, linear = (np.stack(part, axis=1) for part in zip(*columns, strict=True))
+        items[:, i], linear[:, i] = arrays
     return items, linear
 
 
@@ -252,16 +251,19 @@ def _chosen(
     setup: Setup, cases: Sequence[Case], said: Floats, settings: Sequence[Setting], size: int
 ) -> Ints:
     """Return the slates as positions in the pools, shape (b, size)."""
-    profiles = ranks_of_ratings(said) if setup.rule.needs == "ranks" else said
     weights = _weights(setup)
     assert weights is not None  # _vectorises asked before
-    totals = setup.rule.batch(profiles, weights)
+    totals = setup.rule.batch(said, weights)
     assert totals is not None
     words = setup.catalogue.once("words", lambda: id_words(setup.catalogue.ids))
     rows = [s.pool.rows for s in settings]
     own = np.array([words if r is None else words[r] for r in rows])
     seeds = np.array([derive(setup.seed, case.id, "ties", 1) for case in cases], dtype=np.uint64)
     keys = tie_keys(seeds[:, None], own)
-    first = np.argsort(keys, axis=1)
-    best = np.argsort(-np.take_along_axis(totals, first, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(first, best[:, :size], axis=1)
+    # No alternative below the k-th total can be chosen; the keys order the rest among equals.
+    cut = np.partition(totals, -size, axis=1)[:, -size, None]
+    slates = np.empty((len(cases), size), dtype=np.int64)
+    for i, (row, own_keys) in enumerate(zip(totals, keys, strict=True)):
+        near = np.flatnonzero(row >= cut[i])
+        slates[i] = near[np.lexsort((own_keys[near], -row[near]))[:size]]
+    return slates

@@ -16,8 +16,8 @@ from fairagents.ballot import Agenda, Approvals, Profile, Ranking, Ratings, Vote
 from fairagents.decision import Decision, Result
 from fairagents.errors import Failure, guard
 from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.setting import Setting
 from fairagents.spec import Floats, Ints
-from fairagents.worth import Setting
 
 Direction = Literal["up", "down", "target", "none"]
 

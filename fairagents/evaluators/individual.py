@@ -10,8 +10,8 @@ from pydantic import Field
 
 from fairagents.decision import Result
 from fairagents.evaluators.base import Batch, Columns, Direction, Evaluator, Evidence
+from fairagents.setting import FLAT
 from fairagents.spec import Floats, Ints
-from fairagents.worth import FLAT
 
 
 class Satisfaction(Evaluator):

@@ -13,6 +13,7 @@ import numpy as np
 from fairagents.agents.scripted import Utility
 from fairagents.ballot import Abstention, Vote
 from fairagents.case import Case
+from fairagents.conflicts import conflict
 from fairagents.council import Council
 from fairagents.decision import Verdict
 from fairagents.engine import run
@@ -21,9 +22,9 @@ from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.record import Record
 from fairagents.rules.base import RULES
 from fairagents.seeds import derive
+from fairagents.setting import Setting
 from fairagents.spec import Floats
 from fairagents.usecase import UseCase
-from fairagents.worth import Setting, conflict
 
 RANDOM_SLATES = 200
 """How many random feasible slates the baseline averages."""

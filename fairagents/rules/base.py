@@ -63,11 +63,11 @@ class Rule(Plugin, abc.ABC):
     def order(self, profile: Profile) -> Order:
         """Put the alternatives of a profile in order."""
 
-    def batch(self, profiles: Floats | Ints, weights: Ints) -> Floats | Ints | None:
+    def batch(self, ratings: Floats, weights: Ints) -> Floats | Ints | None:
         """Return the totals of many profiles at once, or None where the rule can't.
 
         Args:
-            profiles: ranks or ratings as `needs` says, shape (b, n, m).
+            ratings: what everybody said of every alternative, shape (b, n, m), without NaN.
             weights: whole-number voices, shape (n,).
 
         Returns:

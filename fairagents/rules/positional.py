@@ -36,9 +36,28 @@ class Borda(Rule):
         table = ballot_table("points", profile, doubled / 2, levels, totals)
         return Order(levels, totals, (table,))
 
-    def batch(self, profiles: Floats | Ints, weights: Ints) -> Floats | Ints | None:
-        """Return twice the weighted points of many profiles of ranks, shape (b, m)."""
-        b, n, m = profiles.shape
-        doubled = doubled_borda(profiles.reshape(b * n, m).astype(np.int64, copy=False))
-        totals: Ints = (weights[None, :, None] * doubled.reshape(b, n, m)).sum(axis=1)
+    def batch(self, ratings: Floats, weights: Ints) -> Floats | Ints | None:
+        """Return twice the weighted points of many profiles, shape (b, m)."""
+        totals: Ints = np.einsum("n,bnm->bm", weights, _doubled(ratings))
         return totals
+
+
+def _doubled(ratings: Floats) -> Ints:
+    """Return twice the Borda points that ratings give, shape (..., m).
+
+    In ascending order an alternative whose equals stand at places first to last has `first` of
+    them below it and `last - first` beside it, so twice its points is first + last.
+    """
+    m = ratings.shape[-1]
+    order = np.argsort(ratings, axis=-1)
+    ordered = np.take_along_axis(ratings, order, axis=-1)
+    rises = ordered[..., 1:] != ordered[..., :-1]
+    places = np.arange(m, dtype=np.int32)
+    first = np.zeros(ratings.shape, dtype=np.int32)
+    np.maximum.accumulate(rises * places[1:], axis=-1, out=first[..., 1:])
+    last = np.full(ratings.shape, m - 1, dtype=np.int32)
+    falls = np.where(rises, places[:-1], places[-1])
+    np.minimum.accumulate(falls[..., ::-1], axis=-1, out=last[..., -2::-1])
+    doubled: Ints = np.empty_like(first)
+    np.put_along_axis(doubled, order, first + last, axis=-1)
+    return doubled

@@ -27,9 +27,9 @@ from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.council import Council
 from fairagents.decision import Decision, Result, Table, Verdict
 from fairagents.outcome import Outcome
+from fairagents.setting import Cut
 from fairagents.spec import Column, Objective, Provenance, Stakeholder
 from fairagents.task import Slate
-from fairagents.worth import Cut
 
 PARTIES, ALTERNATIVES, SIZE = 5, 200, 10
 

@@ -16,8 +16,8 @@ from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.feasible import Feasible
 from fairagents.rules.base import RULES
 from fairagents.seeds import derive
+from fairagents.setting import Cut
 from fairagents.task import Exclude, Include
-from fairagents.worth import Cut
 from tests.core.toys import case, problems, trio
 
 

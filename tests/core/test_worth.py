@@ -10,12 +10,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fairagents.case import Case
+from fairagents.conflicts import conflict
 from fairagents.council import Council
 from fairagents.errors import InfeasibleError, SpecError
 from fairagents.outcome import Outcome
+from fairagents.setting import Cut, Setting
 from fairagents.spec import Constraint, Objective, Predicate, Stakeholder
 from fairagents.task import AtMostPer, Divide, Exclude, Include
-from fairagents.worth import Cut, Setting, conflict, normalised, worth, worth_of_many
+from fairagents.worth import normalised, worth, worth_of_many
 from tests.core.toys import TRIO, case, objective, party, problems, table
 
 

@@ -16,9 +16,9 @@ from fairagents.ballot import Abstention, Vote
 from fairagents.case import Case
 from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.council import Council
+from fairagents.setting import Cut
 from fairagents.spec import Column, Constraint, Objective, Predicate, Provenance, Stakeholder
 from fairagents.task import AtMostPer, Exclude, GroupLimit, Include, Limit, Slate
-from fairagents.worth import Cut
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 COLUMNS = ("price", "air", "fame")

@@ -24,8 +24,8 @@ from fairagents.decision import Call, Decision, Result, Table
 from fairagents.errors import DecisionError, InfeasibleError, SpecError
 from fairagents.outcome import Lottery, Outcome
 from fairagents.rules.base import RULES
+from fairagents.setting import Cut
 from fairagents.task import AtMostPer, Exclude, GroupLimit, Include, Slate
-from fairagents.worth import Cut
 from tests.core.toys import CONSTRAINTS, TRIO, agents, case, party, trio
 
 # -- the drawing and its schemas -----------------------------------------------------------------

@@ -11,7 +11,7 @@ from fairagents.ballot import Ranking, Vote
 from fairagents.council import Council
 from fairagents.errors import DecisionError, SpecError
 from fairagents.protocols.base import PROTOCOLS, Ask, History, Move, OneShot, Protocol, Settle, Stop
-from fairagents.worth import Cut
+from fairagents.setting import Cut
 from tests.core.toys import TRIO, agents, case, party, trio
 
 

@@ -18,7 +18,7 @@ from fairagents.errors import InfeasibleError, SpecError
 from fairagents.evaluators.base import EVALUATORS, Evaluator, Evidence, evaluate
 from fairagents.evaluators.collective import Gini, WorstOff, gini
 from fairagents.evaluators.individual import Alignment, Regret, Satisfaction, aligned
-from fairagents.worth import Setting
+from fairagents.setting import Setting
 from tests.core.toys import TRIO, Silent, agents, case, golden, party, problems, table, trio
 
 GINI = [c for c in golden("inequality.json")["cases"] if c["metric"] == "gini"]

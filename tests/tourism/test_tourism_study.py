@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fairagents.setting import FLAT
 from fairagents.usecase import Relation
-from fairagents.worth import FLAT
 from usecases.tourism import tourism
 from usecases.tourism.study import (
     ALIKE,

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairagents.case import Case
+from fairagents.conflicts import Conflict, conflict, rescale
 from fairagents.outcome import Linear
 from fairagents.seeds import derive
+from fairagents.setting import FLAT, Setting
 from fairagents.spec import Bools, Floats
 from fairagents.usecase import UseCase
-from fairagents.worth import FLAT, Conflict, Setting, conflict, rescale
 
 TENSION, HARMONY = 0.10, 0.05
 """A tension is at least this in the median, a harmony at most that."""
