@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-import csv
 import functools
 import hashlib
-import io
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from pydantic import BaseModel
 
+from fairagents._cells import (
+    Cells,
+    Kind,
+    frozen,
+    is_nan,
+    kind_of,
+    parse_category,
+    parse_monthly,
+    parse_numeric,
+    parse_tags,
+)
 from fairagents.errors import CatalogueError, did_you_mean
 from fairagents.record import Record
 from fairagents.spec import Bools, Floats, Ints, Provenance
+from fairagents.tables import check_name, read_table
 
-Kind = Literal["numeric", "category", "tags", "monthly"]
-MONTHS = 12
 R = TypeVar("R")
 
 
@@ -97,22 +104,22 @@ class Catalogue:
                     f"catalogue {name!r} lacks column {column!r}; {did_you_mean(column, cells)}"
                 )
         for i, one in enumerate(ids):
-            _check_name(one, "id", f"catalogue {name!r}, row {i + 1}")
+            check_name(one, "id", f"catalogue {name!r}, row {i + 1}")
         built = {}
         for column, values in cells.items():
-            _check_name(column, "column name", f"catalogue {name!r}")
+            check_name(column, "column name", f"catalogue {name!r}")
             if len(values) != len(ids):
                 raise CatalogueError(
                     f"catalogue {name!r}, column {column!r}: {len(values)} cells for {len(ids)} ids"
                 )
-            spec = specs.get(column) or ColumnSpec(kind=_kind_of(values))
+            spec = specs.get(column) or ColumnSpec(kind=kind_of(values))
             parse = {
-                "numeric": _parse_numeric,
-                "category": _parse_category,
-                "tags": _parse_tags,
-                "monthly": _parse_monthly,
+                "numeric": parse_numeric,
+                "category": parse_category,
+                "tags": parse_tags,
+                "monthly": parse_monthly,
             }[spec.kind]
-            built[column] = (spec, parse(_Cells(name, column, ids, values)))
+            built[column] = (spec, parse(Cells(name, column, ids, values)))
         return cls(name, ids, built)
 
     @classmethod
@@ -172,7 +179,7 @@ class Catalogue:
         if len(set(names)) != len(names):
             raise CatalogueError(f"catalogue {name!r}: a column name is given twice")
         cells = {
-            str(column): [None if _is_nan(v) else v for v in frame[column].tolist()]
+            str(column): [None if is_nan(v) else v for v in frame[column].tolist()]
             for column in frame.columns
         }
         if id not in cells:
@@ -292,7 +299,7 @@ class Catalogue:
         data = np.array(values, dtype=np.float64)
         if data.shape != (len(self),):
             raise CatalogueError(f"column {column!r} takes shape ({len(self)},), not {data.shape}")
-        return Catalogue(self.name, self.ids, {**self._columns, column: (spec, _frozen(data))})
+        return Catalogue(self.name, self.ids, {**self._columns, column: (spec, frozen(data))})
 
     @functools.cached_property
     def digest(self) -> str:
@@ -311,227 +318,5 @@ class Catalogue:
         return hash_.hexdigest()
 
 
-# -- tables of text -------------------------------------------------------------------------------
-
-
-class Sheet(NamedTuple):
-    """A CSV file as texts: the header, the rows, and the line of the file each row begins on."""
-
-    header: list[str]
-    rows: list[list[str]]
-    lines: list[int]
-
-
-def read_table(path: str | Path) -> Sheet:
-    """Read a UTF-8 CSV file with a header row; blank lines and a byte-order mark don't count.
-
-    Raises:
-        CatalogueError: the file can't be read, or as `parse_table`.
-    """
-    path = Path(path)
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise CatalogueError(f"can't read catalogue {str(path)!r}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise CatalogueError(f"catalogue {str(path)!r} is not UTF-8: {error.reason}") from None
-    return parse_table(text, f"catalogue {path.name!r}")
-
-
-def parse_table(text: str, where: str) -> Sheet:
-    r"""Read CSV text with a header row; spaces around a column's name don't count.
-
-    Args:
-        text: the whole file.
-        where: names the file in errors.
-
-    Raises:
-        CatalogueError: a quote is not closed, a column is given twice, or a row is longer or
-            shorter than the header; it names the line.
-
-    >>> parse_table("id, price\na,2\n", "toy")
-    Sheet(header=['id', 'price'], rows=[['a', '2']], lines=[2])
-    """
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    rows, lines = [], []
-    while True:
-        line = reader.line_num + 1
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise CatalogueError(
-                f"{where}, line {line}: not CSV: {error}; a quoted cell ends with a quote (one "
-                f"inside is doubled), and a cell has at most {csv.field_size_limit():,} characters"
-            ) from None
-        if row is None:
-            break
-        if row:
-            rows.append(row)
-            lines.append(line)
-    header = [cell.strip(" ") for cell in rows[0]] if rows else []
-    for name in header:
-        if header.count(name) > 1:
-            raise CatalogueError(f"{where}: a column name is given twice: {name!r}")
-    for line, row in zip(lines[1:], rows[1:], strict=True):
-        if len(row) != len(header):
-            raise CatalogueError(
-                f"{where}, line {line}: {len(row)} cells, not {len(header)} as in the header"
-            )
-    return Sheet(header, rows[1:], lines[1:])
-
-
-def shown(value: object) -> str:
-    """Return a value as an error shows it: its `repr`, cut where it is long."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # thousands of digits; lists in lists without end
-        text = f"this {type(value).__name__}"
-    return text if len(text) <= 100 else f"{text[:97]}..."
-
-
-def _check_name(name: object, what: str, where: str) -> None:
-    """Refuse an id or a column name that is no text, is empty or could steer a terminal."""
-    if not isinstance(name, str):
-        raise CatalogueError(f"{where}: {what} {shown(name)} is not a text")
-    if not name.strip() and what == "id":
-        raise CatalogueError(f"{where}: the id is empty")
-    if any(unicodedata.category(c) in _CONTROLS for c in name):
-        raise CatalogueError(
-            f"{where}: {what} {shown(name)} holds a control character (say, a newline or an "
-            "escape); write it without"
-        )
-
-
-_CONTROLS = ("Cc", "Cs", "Zl", "Zp")
-"""Unicode's categories of control characters, lone surrogates, line and paragraph separators."""
-
-
-# -- cells ---------------------------------------------------------------------------------------
-
-
 def _flat(texts: Iterable[str]) -> Iterator[bytes]:
     return (text.encode() + b"\0" for text in texts)
-
-
-def _frozen(array: Any) -> Any:
-    array.setflags(write=False)
-    return array
-
-
-def _is_nan(value: Any) -> bool:
-    return isinstance(value, float | np.floating) and value != value
-
-
-class _Cells:
-    """One column's cells with what an error needs to name the place."""
-
-    def __init__(self, name: str, column: str, ids: Sequence[str], values: Sequence[Any]) -> None:
-        self.name, self.column, self.ids, self.values = name, column, ids, values
-
-    def error(self, row: int, wanted: str) -> CatalogueError:
-        return CatalogueError(
-            f"catalogue {self.name!r}, column {self.column!r}, {self.ids[row]!r}: "
-            f"{shown(self.values[row])} is not {wanted}"
-        )
-
-
-def _unknown(value: Any) -> bool:
-    return value is None or (isinstance(value, str) and not value.strip()) or _is_nan(value)
-
-
-def _number(value: Any) -> float | None:
-    """Return a finite number, or None when the cell is none."""
-    if isinstance(value, bool) or (isinstance(value, str) and "_" in value):
-        return None
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if np.isfinite(number) else None
-
-
-def _too_large(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _parts(value: Any) -> list[Any]:
-    return value.split("|") if isinstance(value, str) else list(value)
-
-
-def _kind_of(values: Sequence[Any]) -> Kind:
-    known = [v for v in values if not _unknown(v)]
-    # A number that is too large is a faulty number, not another kind of cell.
-    if all(_number(v) is not None or _too_large(v) for v in known):
-        return "numeric"
-    several = [v for v in known if not isinstance(v, str) or "|" in v]
-    if not several:
-        return "category"
-    twelve = all(
-        isinstance(v, str | Iterable)
-        and len(parts := _parts(v)) == MONTHS
-        and all(_number(p) is not None for p in parts)
-        for v in known
-    )
-    return "monthly" if twelve else "tags"
-
-
-def _parse_numeric(cells: _Cells) -> Floats:
-    out = np.full(len(cells.ids), np.nan)
-    for i, value in enumerate(cells.values):
-        if not _unknown(value):
-            number = _number(value)
-            if number is None:
-                raise cells.error(i, "a finite number")
-            out[i] = number
-    return _frozen(out)  # type: ignore[no-any-return]
-
-
-def _parse_category(cells: _Cells) -> tuple[tuple[str, ...], Ints]:
-    for i, value in enumerate(cells.values):
-        if not _unknown(value) and not isinstance(value, str):
-            raise cells.error(i, "a word")
-    words = [None if _unknown(v) else v.strip() for v in cells.values]
-    labels = tuple(sorted({w for w in words if w is not None}))
-    code: dict[str | None, int] = {label: i for i, label in enumerate(labels)}
-    return labels, _frozen(np.array([code.get(w, -1) for w in words], dtype=np.int64))
-
-
-def _parse_tags(cells: _Cells) -> tuple[tuple[str, ...], Bools, Bools]:
-    sets: list[list[str] | None] = []
-    for i, value in enumerate(cells.values):
-        if _unknown(value):
-            sets.append(None)
-            continue
-        if not isinstance(value, str | list | tuple):
-            raise cells.error(i, "a list of words or words joined by '|'")
-        parts = _parts(value)
-        if not all(isinstance(p, str) for p in parts):
-            raise cells.error(i, "a list of words: each tag is a text")
-        parts = [p.strip() for p in parts]
-        if isinstance(value, str) and parts == ["-"]:
-            parts = []
-        if not all(parts) or "-" in parts:
-            raise cells.error(i, "free of empty tags; '-' alone says that there is none")
-        sets.append(parts)
-    labels = tuple(sorted({tag for tags in sets for tag in tags or ()}))
-    code = {label: j for j, label in enumerate(labels)}
-    has = np.zeros((len(sets), len(labels)), dtype=bool)
-    for i, tags in enumerate(sets):
-        for tag in tags or ():
-            has[i, code[tag]] = True
-    known = np.array([tags is not None for tags in sets], dtype=bool)
-    return labels, _frozen(has), _frozen(known)
-
-
-def _parse_monthly(cells: _Cells) -> Floats:
-    out = np.full((len(cells.ids), MONTHS), np.nan)
-    for i, value in enumerate(cells.values):
-        if _unknown(value):
-            continue
-        numbers = (
-            [_number(p) for p in _parts(value)] if isinstance(value, str | list | tuple) else []
-        )
-        if len(numbers) != MONTHS or None in numbers:
-            raise cells.error(i, "twelve finite numbers, January first, joined by '|'")
-        out[i] = numbers
-    return _frozen(out)  # type: ignore[no-any-return]

@@ -11,7 +11,8 @@ from fairagents.case import Case
 from fairagents.outcome import Lottery, Outcome
 from fairagents.record import Listed, Pair, Record, Row, canonical
 
-Cell = str | float | int | bool | None
+Cell = float | str | int | bool | None
+"""A value in a table; the commonest kind first, for that is what is tried first."""
 
 
 class Table(Record):

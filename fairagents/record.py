@@ -7,7 +7,8 @@ import tomllib
 from collections.abc import Mapping
 from typing import Annotated, Any, Self, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Strict, ValidationError
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict, ValidationError
+from pydantic_core import core_schema
 
 from fairagents.errors import SpecError, did_you_mean
 
@@ -15,11 +16,20 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 
-def _tuple_of_list(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
+class _Ordered:
+    """Makes a lax tuple field refuse what has no order, without a call back into Python."""
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        inner = handler(source)
+        ordered = core_schema.custom_error_schema(
+            core_schema.is_instance_schema((list, tuple)), "tuple_type"
+        )
+        return core_schema.json_or_python_schema(inner, core_schema.chain_schema([ordered, inner]))
 
 
-Many = Annotated[tuple[T, ...], BeforeValidator(_tuple_of_list)]
+Many = Annotated[tuple[T, ...], Strict(False), _Ordered()]
 """A tuple field that also takes a list; sets are refused, for they have no order."""
 
 Listed = Annotated[tuple[T, ...], Strict(False)]

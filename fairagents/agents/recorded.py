@@ -13,9 +13,9 @@ from typing import Any
 
 from fairagents.agents.base import Brief, Policy
 from fairagents.ballot import Abstention, Approvals, Ranking, Ratings, Vote
-from fairagents.catalogue import parse_table, shown
 from fairagents.errors import BallotError, CatalogueError, did_you_mean
 from fairagents.spec import require_unique
+from fairagents.tables import parse_table, shown
 
 Key = tuple[str, str, int]
 Ballot = Ranking | Ratings | Approvals

@@ -13,9 +13,10 @@ import pytest
 
 from fairagents.agents.recorded import Recorded
 from fairagents.ballot import Approvals, Ranking
-from fairagents.catalogue import Catalogue, ColumnSpec, parse_table, read_table, shown
+from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.council import Council
 from fairagents.errors import BallotError, CatalogueError, SpecError
+from fairagents.tables import parse_table, read_table, shown
 from fairagents.usecase import Stakeholders
 from tests.core.toys import TRIO, agents, case, party, trio
 from usecases.tourism import load_synthtrips, own_catalogue

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from fairagents.catalogue import Catalogue, ColumnSpec, read_table
+from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.errors import CatalogueError, did_you_mean
 from fairagents.spec import Provenance, Stakeholder
+from fairagents.tables import read_table
 
 DATA: Final = Path(__file__).resolve().parent / "data"
 TEMPLATE: Final = Path(__file__).resolve().parent / "template.csv"

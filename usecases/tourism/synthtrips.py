@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fairagents.catalogue import Catalogue, ColumnSpec, read_table
+from fairagents.catalogue import Catalogue, ColumnSpec
 from fairagents.errors import CatalogueError
 from fairagents.spec import Provenance
+from fairagents.tables import read_table
 from usecases.tourism.request import MONTHS
 
 LEVELS: Final[Mapping[str, tuple[str, ...]]] = {
