@@ -41,7 +41,7 @@ study: $(VENV)/.dev
 	$(BIN)/pytest -n 2 -m study
 
 bench: $(VENV)/.dev
-	$(BIN)/pytest tests/bench --benchmark-only --benchmark-disable-gc -p no:randomly
+	$(BIN)/pytest tests/bench -o addopts= --import-mode=importlib -q -s
 
 test-llm: $(VENV)/.dev
 	$(BIN)/pytest -m real_llm tests/real_llm -s

@@ -16,7 +16,7 @@ from fairagents.errors import InfeasibleError, SpecError
 from fairagents.feasible import Feasible
 from fairagents.outcome import Linear, Outcome
 from fairagents.record import Record
-from fairagents.seeds import derive
+from fairagents.seeds import derive, id_words, tie_keys
 from fairagents.spec import Floats, Ints, Stakeholder
 from fairagents.task import Include, Slate
 from fairagents.worth import Worth, worth
@@ -115,8 +115,11 @@ class Setting:
             one for lim in self.case.task.limits if isinstance(lim, Include) for one in lim.ids
         ]
         keep = {self.pool.index[one] for one in included}
+        # Among equals the seed chooses: the order of rows is often the alphabet.
+        words = id_words(self.pool.ids[i] for i in allowed)
+        keys = tie_keys(derive(seed, self.case.id, "nominations"), words)
         for w in self.worths:
-            best = allowed[np.argsort(-w.items[allowed], kind="stable")[:top]]
+            best = allowed[np.lexsort((keys, -w.items[allowed]))[:top]]
             nominated.append((w.stakeholder, tuple(self.pool.ids[i] for i in best)))
             keep.update(int(i) for i in best)
         rest = [int(i) for i in allowed if int(i) not in keep]

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from fairagents.case import Case
+from fairagents.catalogue import Catalogue
 from fairagents.conflicts import conflict
 from fairagents.council import Council
 from fairagents.errors import InfeasibleError, SpecError
 from fairagents.outcome import Outcome
 from fairagents.setting import Cut, Setting
-from fairagents.spec import Constraint, Objective, Predicate, Stakeholder
-from fairagents.task import AtMostPer, Divide, Exclude, Include
+from fairagents.spec import Column, Constraint, Objective, Predicate, Provenance, Stakeholder
+from fairagents.task import AtMostPer, Divide, Exclude, Include, Slate
 from fairagents.worth import normalised, worth, worth_of_many
 from tests.core.toys import TRIO, case, objective, party, problems, table
 
@@ -276,3 +277,24 @@ def test_no_candidates_left_is_an_error_that_names_the_limits() -> None:
 def test_worth_is_for_slates_so_far() -> None:
     with pytest.raises(SpecError, match="worth is defined for slates so far, not 'divide'"):
         Setting(Case(id="c", task=Divide(capacity={"a": 1}, need={})), TRIO, [party("ann")])
+
+
+def test_nominations_among_equals_do_not_follow_the_alphabet() -> None:
+    """Everything is worth the same to everybody: each seed nominates others, and none by row."""
+    ids = [f"a{i:02}" for i in range(40)]
+    catalogue = Catalogue.from_rows([{"id": one, "price": 3.0} for one in ids])
+    wish = Objective(
+        id="price",
+        indicator=Column(column="price"),
+        direction="min",
+        anchors=(5.0, 1.0),
+        provenance=Provenance(kind="judgement"),
+    )
+    one = Stakeholder(id="one", name="One", role="consumer", objectives=(wish,))
+    setting = Setting(Case(id="c", task=Slate(size=2)), catalogue, [one])
+    found = {
+        setting.agenda(Cut(whole=0, top=5, sample=0), seed).nominated[0][1] for seed in range(20)
+    }
+    assert len(found) == 20
+    first = sum(ids.index(one) for nominated in found for one in nominated) / (20 * 5)
+    assert 15 < first < 24
