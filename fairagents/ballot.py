@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from fairagents.errors import BallotError, did_you_mean
 from fairagents.outcome import Outcome
@@ -50,12 +50,11 @@ class Ranking(Record):
         sizes = tuple(len(tier) for tier in tiers if tier)
         return cls(ids=ids, sizes=() if all(s == 1 for s in sizes) else sizes, reason=reason)
 
-    @model_validator(mode="after")
-    def _check(self) -> Ranking:
+    def model_post_init(self, context: object, /) -> None:
+        """Check what the fields say together; once, unlike a validator, when nested later on."""
         require_unique(self.ids, "ranked id")
         if self.sizes and (sum(self.sizes) != len(self.ids) or min(self.sizes) < 1):
             raise ValueError(f"tier sizes {self.sizes} do not add up to {len(self.ids)} ids")
-        return self
 
     @property
     def tiers(self) -> Tiers:
@@ -74,15 +73,14 @@ class Ratings(Record):
     values: Many[float]
     reason: str = ""
 
-    @model_validator(mode="after")
-    def _check(self) -> Ratings:
+    def model_post_init(self, context: object, /) -> None:
+        """Check what the fields say together; once, unlike a validator, when nested later on."""
         if len(self.ids) != len(self.values):
             raise ValueError(f"{len(self.ids)} ids but {len(self.values)} values")
         require_unique(self.ids, "rated id")
         if self.values and not (min(self.values) >= 0 and max(self.values) <= 1):
             bad = next(v for v in self.values if not 0 <= v <= 1)
             raise ValueError(f"ratings lie in [0, 1], not {bad!r}")
-        return self
 
 
 class Approvals(Record):
@@ -92,10 +90,9 @@ class Approvals(Record):
     ids: Many[str]
     reason: str = ""
 
-    @model_validator(mode="after")
-    def _check(self) -> Approvals:
+    def model_post_init(self, context: object, /) -> None:
+        """Check what the fields say together; once, unlike a validator, when nested later on."""
         require_unique(self.ids, "approved id")
-        return self
 
 
 class Plan(Record):
@@ -147,11 +144,10 @@ class Vote(Record):
     codes: Listed[str] = ()
     source: Source
 
-    @model_validator(mode="after")
-    def _check(self) -> Vote:
+    def model_post_init(self, context: object, /) -> None:
+        """Check what the fields say together; once, unlike a validator, when nested later on."""
         if (self.status == "abstained") != isinstance(self.said, Abstention):
             raise ValueError(f"status {self.status!r} does not fit a {self.said.kind}")
-        return self
 
 
 class Agenda(Record):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
@@ -162,7 +163,7 @@ class Pool:
             raise SpecError(f"indicator {indicator.label} is infinite for {first!r}")
         return values
 
-    def holds(self, predicate: Predicate) -> NDArray8:
+    def holds(self, predicate: Predicate) -> Answers:
         """Return a predicate's answers, shape (m,): 1 yes, 0 no, -1 unknown."""
         if predicate.all or predicate.any or predicate.none:
             answers = np.array(
@@ -173,11 +174,11 @@ class Pool:
             value = order.min(axis=0) if predicate.all else order.max(axis=0)
             if predicate.none:
                 value = 2 - value
-            combined: NDArray8 = np.array([0, -1, 1], dtype=np.int8)[value]
+            combined: Answers = np.array([0, -1, 1], dtype=np.int8)[value]
             return combined
         return self._atom(predicate)
 
-    def _atom(self, p: Predicate) -> NDArray8:
+    def _atom(self, p: Predicate) -> Answers:
         value = p.value
         if p.value_from:
             value = self.request.get(p.value_from)
@@ -191,11 +192,11 @@ class Pool:
             return self._atom_tags(p, value)
         if kind == "category":
             labels, codes = self.category(p.column)
-            answers = [compare(label, p.op, value) for label in labels]
-            known = int(p.op == "known") - (p.op != "known")
             if p.op == "known":
                 return (codes >= 0).astype(np.int8)
-            return np.array([*answers, known], dtype=np.int8)[codes]
+            # Code -1, unknown, reads the last answer.
+            answers = [compare(label, p.op, value) for label in labels]
+            return np.array([*answers, -1], dtype=np.int8)[codes]
         numbers = self.numeric(p.column)
         if p.op == "known":
             return (~np.isnan(numbers)).astype(np.int8)
@@ -203,7 +204,7 @@ class Pool:
             return np.full(size, -1, np.int8)
         return np.where(np.isnan(numbers), -1, _compare_numbers(numbers, p, value)).astype(np.int8)
 
-    def _atom_tags(self, p: Predicate, value: Any) -> NDArray8:
+    def _atom_tags(self, p: Predicate, value: Any) -> Answers:
         labels, has, known = self.tags(p.column)
         if p.op == "known":
             return known.astype(np.int8)
@@ -216,31 +217,33 @@ class Pool:
         return np.where(known, hit == (p.op == "has"), -1).astype(np.int8)
 
 
-NDArray8 = np.ndarray[Any, np.dtype[np.int8]]
+Answers = np.ndarray[Any, np.dtype[np.int8]]
+
+ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def compare(left: Any, op: str, right: Any) -> int:
-    """Return 1, 0 or -1 (unknown): one scalar comparison; what cannot be compared is unknown."""
+    """Return 1 (yes), 0 (no) or -1 (unknown, for one side is): one scalar comparison.
+
+    Raises:
+        SpecError: the two can't be compared.
+    """
     if left is None or right is None:
         return -1
     try:
-        match op:
-            case "==":
-                return int(left == right)
-            case "!=":
-                return int(left != right)
-            case "<":
-                return int(left < right)
-            case "<=":
-                return int(left <= right)
-            case ">":
-                return int(left > right)
-            case ">=":
-                return int(left >= right)
-            case "in" | "not in":
-                if not isinstance(right, list):
-                    raise TypeError
-                return int((left in right) == (op == "in"))
+        if op in ORDER:
+            return int(ORDER[op](left, right))
+        if op in ("in", "not in"):
+            if not isinstance(right, list):
+                raise TypeError
+            return int((left in right) == (op == "in"))
         # A word is not searched for parts of words: it is a list of one.
         held, wanted = (v if isinstance(v, list) else [v] for v in (left, right))
         return int(any(w in held for w in wanted) == (op == "has"))
@@ -255,15 +258,7 @@ def _compare_numbers(numbers: Floats, p: Predicate, value: Any) -> Bools:
             raise SpecError(f"{p.describe()}: column {p.column!r} is numeric, {one!r} is not")
     if several:
         return np.isin(numbers, value, invert=p.op == "not in")
-    compare_ = {
-        "==": np.equal,
-        "!=": np.not_equal,
-        "<": np.less,
-        "<=": np.less_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-    }.get(p.op)
-    if compare_ is None:
+    if p.op not in ORDER:
         raise SpecError(f"{p.describe()}: a numeric column does not take {p.op!r}")
-    answers: Bools = compare_(numbers, value)
+    answers: Bools = ORDER[p.op](numbers, value)
     return answers

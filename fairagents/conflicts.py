@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -27,7 +27,7 @@ class Conflict:
         pairs: (a, b, conflict, least): 1 - the best found floor of the two alone, and the least
             that the bound proves.
         flat: stakeholders to whom no decision matters; in conflict with nobody.
-        solver: how the floors were found, and the gap that remains.
+        solver: how the floor of all was found: "optimal", "time limit" or "local".
     """
 
     case: str
@@ -71,19 +71,22 @@ def conflict(
     r_s = (ceiling_s - U_s) / (ceiling_s - lowest_s). An LP relaxation bounds it from above, which
     proves a conflict; swap local search (`mode="local"`) or a MILP (`mode="milp"`, with `gap` and
     `time_limit` in seconds) finds it from below. Zero-sum worths are never closed in reasonable
-    time, so `bound`, `status` and `solver` are part of the result.
+    time, so `bound`, `status` and `solver` are part of the result. Where a ceiling is itself only
+    a bound, the bound is 1 and the status never "conflict".
 
     Non-degeneracy in the sense of arXiv 2604.13705, with range-normalised regret as our choice.
     """
     scaled: dict[str, Linear] = {}
     flat: list[str] = []
     ceilings = []
-    for w, (low, high, _) in zip(setting.worths, setting.extremes, strict=True):
+    exact = True
+    for w, (low, high, known) in zip(setting.worths, setting.extremes, strict=True):
         ceilings.append((w.stakeholder, low, high))
+        exact = exact and known
         if high - low <= FLAT:
             flat.append(w.stakeholder)
         else:
-            scaled[w.stakeholder] = rescale(w.linear, low, high)
+            scaled[w.stakeholder] = w.linear.rescaled(low, high)
     feasible = setting.feasible
 
     def best(names: Sequence[str]) -> tuple[float, float, tuple[str, ...], str]:
@@ -93,7 +96,9 @@ def conflict(
         found = feasible.floor(
             [scaled[n] for n in names], mode=mode, gap=gap, time_limit=time_limit, seed=seed
         )
-        return min(1.0, found.value), min(1.0, found.bound), found.outcome.ids, found.status
+        # Against a ceiling that is only a bound itself, nothing is proved from above.
+        bound = min(1.0, found.bound) if exact else 1.0
+        return min(1.0, found.value), bound, found.outcome.ids, found.status
 
     names = list(scaled)
     floor, bound, slate, solver = best(names)
@@ -114,16 +119,4 @@ def conflict(
         tuple(flat),
         tolerance,
         solver,
-    )
-
-
-def rescale(linear: Linear, low: float, high: float) -> Linear:
-    """Return a worth rescaled so that `low` counts 0 and `high` counts 1."""
-    span = high - low
-    return replace(
-        linear,
-        values=linear.values / span,
-        constant=(linear.constant - low) / span,
-        least=tuple((weight / span, u) for weight, u in linear.least),
-        variety=tuple((w / span, groups, zero, one) for w, groups, zero, one in linear.variety),
     )

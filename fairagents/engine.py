@@ -206,7 +206,7 @@ class Session:
         self.setup, self.case = setup, case
         self.setting = Setting(case, setup.catalogue, [a.stakeholder for a in setup.agents])
         self.budget = Budget(seconds=setup.deadline)
-        self._agents = {agent.id: agent for agent in setup.agents}
+        self.agents = {agent.id: agent for agent in setup.agents}
 
     def warm(self) -> None:
         """Compute what all agents share, so that their threads need not wait for each other."""
@@ -227,13 +227,13 @@ class Session:
     @functools.cached_property
     def _rows(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         index = self.setting.pool.index
-        return np.array([index[one] for one in self.agenda.ids], dtype=np.int64)
+        return np.fromiter(map(index.__getitem__, self.agenda.ids), np.int64)
 
     def brief(self, who: str, round: int, ask: Ask, spent: int = 0) -> Brief:
         """Return what one agent is told in a round, `spent` model calls after the first."""
         return Brief(
             case=self.case.id,
-            stakeholder=self._agents[who].stakeholder,
+            stakeholder=self.agents[who].stakeholder,
             pool=self.setting.pool,
             agenda=self.agenda,
             rows=self._rows,
@@ -249,7 +249,7 @@ class Session:
         """Return an agent's share of the model calls that are left."""
         if self.setup.max_calls is None:
             return None
-        asked = [one for one in ask.who if not self._agents[one].policy.scripted]
+        asked = [one for one in ask.who if not self.agents[one].policy.scripted]
         if who not in asked:
             return 0
         left = max(0, self.setup.max_calls - spent)
@@ -303,7 +303,7 @@ class Session:
             elif self.setup.on_abstain == "twin":
                 twin = Utility().propose(self.brief(vote.stakeholder, vote.round, Ask(())))
                 said[vote.stakeholder] = twin.said  # type: ignore[assignment]
-        weights = [self._agents[who].stakeholder.voice for who in said]
+        weights = [self.agents[who].stakeholder.voice for who in said]
         return Profile.from_said(list(said.values()), self.agenda.ids, weights, list(said))
 
     @functools.cached_property
@@ -319,7 +319,7 @@ class Session:
         texts = []
         for vote in votes:
             if isinstance(vote.said, Abstention):
-                voice = self._agents[vote.stakeholder].stakeholder.voice
+                voice = self.agents[vote.stakeholder].stakeholder.voice
                 what = (
                     "its sincere scripted twin voted in its place"
                     if self.setup.on_abstain == "twin"
@@ -387,14 +387,13 @@ def run(setup: Setup, case: Case) -> Verdict:
     session = Session(setup, case)
     calls: list[Call] = []
     history, move = session.turn(History(setup.stakeholders))
-    agents = {agent.id: agent for agent in setup.agents}
     while isinstance(move, Ask):
         round = len(history.rounds) + 1
         votes = []
         spent = sum(vote.source.attempts for held in history.rounds for vote in held)
         for who in move.who:
             brief = session.brief(who, round, move, spent)
-            votes.append(hear(agents[who].policy, brief))
+            votes.append(hear(session.agents[who].policy, brief))
             calls += brief.calls
         history = replace(history, rounds=(*history.rounds, tuple(votes)))
         history, move = session.turn(history)

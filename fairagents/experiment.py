@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import tempfile
+import os
+import secrets
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any
 
 from pydantic import Field, model_validator
 
@@ -14,10 +15,11 @@ from fairagents.agents.base import PolicyRef
 from fairagents.agents.scripted import Utility
 from fairagents.council import Council
 from fairagents.decision import Verdict
+from fairagents.engine import OnAbstain
 from fairagents.errors import DecisionError, SpecError
 from fairagents.evaluators.base import EvaluatorRef
 from fairagents.protocols.base import OneShot, ProtocolRef
-from fairagents.record import Many, Record
+from fairagents.record import Many, Record, read_text
 from fairagents.rules.base import RuleRef
 from fairagents.setting import Cut
 from fairagents.spec import require_unique
@@ -60,7 +62,7 @@ class Experiment(Record):
     seeds: Many[int] = Field(default=(0,), min_length=1)
     cut: Cut = Field(default_factory=Cut)
     quorum: int = 1
-    on_abstain: Literal["without", "twin", "error"] = "without"
+    on_abstain: OnAbstain = "without"
     max_calls: int | None = None
     deadline: float | None = None
 
@@ -74,14 +76,7 @@ class Experiment(Record):
     @classmethod
     def load(cls, path: str | Path) -> Experiment:
         """Read a TOML file; every mistake in it is named in one `SpecError`."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise SpecError(f"can't read experiment {str(path)!r}: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise SpecError(f"experiment {str(path)!r} is not UTF-8: {error.reason}") from None
-        return cls.from_toml(text, path.name)
+        return cls.from_toml(read_text(path), Path(path).name)
 
     def council(self, seed: int = 0) -> Council:
         """Return the council that votes, under the first rule.
@@ -144,27 +139,19 @@ class Experiment(Record):
         path = Path(path)
         if path.exists() and not path.is_file():
             raise SpecError(f"can't write {str(path)!r}: it is no regular file")
+        # A name of its own, so that two runs at once do not write into one file.
+        part = path.with_name(f".{os.getpid()}-{secrets.token_hex(4)}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            # A name of its own, so that two runs at once do not write into one file.
-            with tempfile.NamedTemporaryFile(
-                "w", dir=path.parent, prefix=".part-", encoding="utf-8", delete=False
-            ) as file:
-                self._write(file, progress)
-            Path(file.name).replace(path)
+            with part.open("x", encoding="utf-8") as file:
+                for found in self.verdicts(progress):
+                    file.write(json.dumps(line(found), sort_keys=True, ensure_ascii=False) + "\n")
+            part.replace(path)
         except OSError as error:
             raise SpecError(f"can't write {str(path)!r}: {error.strerror}") from None
-        return path
-
-    def _write(self, file: IO[str], progress: Callable[[int, int], None] | None) -> None:
-        whole = False
-        try:
-            for found in self.verdicts(progress):
-                file.write(json.dumps(line(found), sort_keys=True, ensure_ascii=False) + "\n")
-            whole = True
         finally:
-            if not whole:
-                Path(file.name).unlink()
+            part.unlink(missing_ok=True)
+        return path
 
 
 class Undecided(Record):

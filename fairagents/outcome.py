@@ -246,6 +246,25 @@ class Linear:
             tuple(term for part in parts for term in part.variety),
         )
 
+    def take(self, rows: Ints) -> Linear:
+        """Return the worth function over some alternatives, or over all in another order."""
+        return Linear(
+            self.values[rows],
+            self.constant,
+            tuple((weight, u[rows]) for weight, u in self.least),
+            tuple((w, groups[:, rows], zero, one) for w, groups, zero, one in self.variety),
+        )
+
+    def rescaled(self, low: float, high: float) -> Linear:
+        """Return the worth function on which `low` counts 0 and `high` counts 1."""
+        span = high - low
+        return Linear(
+            self.values / span,
+            (self.constant - low) / span,
+            tuple((weight / span, u) for weight, u in self.least),
+            tuple((w / span, groups, zero, one) for w, groups, zero, one in self.variety),
+        )
+
     def of(self, chosen: Ints | Sequence[Sequence[int]]) -> Floats:
         """Return the worth of slates.
 

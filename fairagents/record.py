@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, Strict, ValidationError
@@ -191,6 +192,20 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [m for arg in getattr(annotation, "__args__", ()) for m in _models_in(arg)]
+
+
+def read_text(path: str | Path) -> str:
+    """Return a UTF-8 file's text.
+
+    Raises:
+        SpecError: it can't be read, or is not UTF-8.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise SpecError(f"can't read {str(path)!r}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise SpecError(f"{str(path)!r} is not UTF-8: {error.reason}") from None
 
 
 def canonical(data: Mapping[str, Any] | list[Any]) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from pydantic import Field
@@ -14,16 +13,19 @@ from fairagents.case import Case
 from fairagents.catalogue import Catalogue
 from fairagents.errors import InfeasibleError, SpecError
 from fairagents.feasible import Feasible
-from fairagents.outcome import Linear, Outcome
+from fairagents.outcome import Outcome
 from fairagents.record import Record
 from fairagents.seeds import derive, id_words, tie_keys
-from fairagents.spec import Floats, Ints, Stakeholder
+from fairagents.spec import Floats, Stakeholder
 from fairagents.task import Include, Slate
 from fairagents.worth import Worth, worth
 
 
 class Cut(Record):
-    """How an agenda is cut: everything up to `whole`, else each one's `top` and `sample` more."""
+    """How an agenda is cut: everything up to `whole`, else each one's `top` and `sample` more.
+
+    Each stakeholder nominates at least as many as the slate has places.
+    """
 
     whole: int = Field(default=60, ge=0)
     top: int = Field(default=12, ge=1)
@@ -106,7 +108,7 @@ class Setting:
                 f"case {self.case.id!r}: every candidate is excluded", self.feasible.clash()
             )
         if len(allowed) <= cut.whole:
-            if len(allowed) == len(self.catalogue):
+            if self.pool.rows is None and len(allowed) == len(self.catalogue):
                 return self.catalogue.once("agenda", lambda: Agenda(ids=self.catalogue.ids))
             return Agenda(ids=tuple(self.pool.ids[i] for i in allowed))
         top = max(cut.top, self.size)
@@ -131,7 +133,7 @@ class Setting:
             return Agenda(ids=tuple(self.pool.ids[i] for i in allowed))
         lost = []
         for w, (_, high, _) in zip(self.worths, self.extremes, strict=True):
-            inner = narrow.extremes(_taken(w.linear, rows))[1]
+            inner = narrow.extremes(w.linear.take(rows))[1]
             lost.append((w.stakeholder, max(0.0, round(high - inner, 9))))
         return Agenda(
             ids=tuple(self.pool.ids[i] for i in rows),
@@ -140,16 +142,6 @@ class Setting:
             sampled=tuple(self.pool.ids[i] for i in sampled),
             lost=tuple(lost),
         )
-
-
-def _taken(linear: Linear, rows: Ints) -> Linear:
-    """Return a worth function over some of its alternatives only."""
-    return replace(
-        linear,
-        values=linear.values[rows],
-        least=tuple((weight, u[rows]) for weight, u in linear.least),
-        variety=tuple((w, groups[:, rows], zero, one) for w, groups, zero, one in linear.variety),
-    )
 
 
 FLAT = 1e-9

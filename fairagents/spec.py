@@ -294,6 +294,12 @@ class Stakeholder(Record):
             raise ValueError(f"stakeholder {self.id!r} has no objective")
         if not LEAST_WEIGHT <= self.voice <= MOST_WEIGHT:
             raise ValueError(f"stakeholder {self.id!r}, voice: {OF_WEIGHT}, not {self.voice!r}")
+        soft = [c.id for c in self.constraints if c.kind == "soft"]
+        if soft and all(o.reads != "mean" for o in self.objectives):
+            raise ValueError(
+                f"stakeholder {self.id!r}: soft constraint {soft[0]!r} lowers what objectives that "
+                "read 'mean' give, and there is none"
+            )
         require_unique([o.id for o in self.objectives], f"objective of {self.id!r}")
         require_unique([c.id for c in self.constraints], f"constraint of {self.id!r}")
         return self

@@ -13,7 +13,7 @@ from fairagents.case import Case
 from fairagents.catalogue import Catalogue
 from fairagents.errors import SpecError, did_you_mean
 from fairagents.plugins import Plugin, Plugins
-from fairagents.record import Many, Pair, Record
+from fairagents.record import Many, Pair, Record, read_text
 from fairagents.setting import Setting
 from fairagents.spec import Id, IndicatorRef, Stakeholder, require_unique
 
@@ -35,13 +35,7 @@ class Stakeholders(Record):
     @classmethod
     def load(cls, path: str | Path) -> Stakeholders:
         """Read a `.toml` or `.json` file; every mistake in it is named in one `SpecError`."""
-        path = Path(path)
-        try:
-            text = path.read_text(encoding="utf-8")
-        except OSError as error:
-            raise SpecError(f"can't read {str(path)!r}: {error.strerror}") from None
-        except UnicodeDecodeError as error:
-            raise SpecError(f"{str(path)!r} is not UTF-8: {error.reason}") from None
+        text, path = read_text(path), Path(path)
         read = cls.from_json if path.suffix == ".json" else cls.from_toml
         found = read(text, path.name)
         ids = [s.id for s in found.stakeholders]

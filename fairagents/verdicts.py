@@ -16,7 +16,7 @@ from fairagents.ballot import exact
 from fairagents.case import Case
 from fairagents.decision import Verdict
 from fairagents.engine import Setup, run
-from fairagents.errors import DecisionError, InfeasibleError, did_you_mean
+from fairagents.errors import DecisionError, did_you_mean
 from fairagents.evaluators.base import Batch
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
@@ -98,7 +98,8 @@ class Verdicts(Sequence[Verdict]):
     def values(self, measure: str, subject: str = "collective") -> Floats:
         """Return one result over all decisions, shape (len,); NaN where it is undefined.
 
-        >>> # verdicts.values("regret", "traveller").mean()
+        Raises:
+            KeyError: nothing of that name was measured.
         """
         try:
             return self._values[measure, subject]
@@ -133,7 +134,8 @@ def _decided(decide: Callable[[Case], Verdict], case: Case) -> Verdict | Decisio
 def decide_scripted(setup: Setup, cases: Iterable[Case]) -> Verdicts:
     """Decide many cases with scripted agents, vectorised where the set-up allows.
 
-    Memory is bounded by batches of `BATCH` decisions, whatever their number.
+    What a decision takes in memory on its way is held for `BATCH` of them at once; what stays is
+    one row of numbers each.
     """
     kept = cases if isinstance(cases, Sequence) else None
     return Verdicts(setup, list(blocks(setup, cases)), kept)
@@ -195,13 +197,15 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
     stakeholders = [agent.stakeholder for agent in setup.agents]
     settings = [Setting(case, setup.catalogue, stakeholders) for case in cases]
     size, m = settings[0].size, len(settings[0].pool)
-    if m > setup.cut.whole or any(
-        case.task.limits or s.size != size or len(s.pool) != m
-        for case, s in zip(cases, settings, strict=True)
+    if (
+        size > m
+        or m > setup.cut.whole
+        or any(
+            case.task.limits or s.size != size or len(s.pool) != m
+            for case, s in zip(cases, settings, strict=True)
+        )
     ):
         return None
-    if size > m:
-        raise InfeasibleError(f"case {cases[0].id!r}: {size} of {m} candidates are wanted")
     found = _worths(settings)
     if found is None:
         return None

@@ -27,7 +27,9 @@ class Worth:
 
     Attributes:
         stakeholder: its id.
-        items: worth of each alternative on its own, shape (m,), in [0, 1].
+        items: worth of each alternative on its own, shape (m,), in [0, 1]: the weighted mean of
+            its normalised values over objectives that read "mean" or "worst", less what soft
+            constraints cost.
         linear: worth of a whole slate as the solver and `of` read it.
         flagged: alternatives that a hard constraint refuses, shape (m,); their `items` are 0.
         notes: values that were unknown and how they were counted, in words.
@@ -66,16 +68,19 @@ def normalised(objective: Objective, pool: Pool) -> tuple[Floats, int]:
             low, high = float(np.nanmin(values)), float(np.nanmax(values))
             anchors = (low, high) if objective.direction == "max" else (high, low)
         zero, one = anchors
-        if zero == one:
-            u = np.ones(len(values))
-        else:
-            u = np.minimum(np.maximum((values - zero) / (one - zero), 0.0), 1.0)
+        u = np.ones(len(values)) if zero == one else _scaled(values, zero, one)
         if count:
             u[unknown] = float(u[~unknown].mean()) if objective.missing == "mean" else 0.0
         u.setflags(write=False)
         return u, count
 
     return _once(pool, objective, not objective.indicator.reads_case(pool), compute)
+
+
+def _scaled(values: Floats, zero: float | Floats, one: float | Floats) -> Floats:
+    """Return clip((v - zero) / (one - zero), 0, 1)."""
+    u: Floats = np.minimum(np.maximum((values - zero) / (one - zero), 0.0), 1.0)
+    return u
 
 
 def _once(pool: Pool, spec: T, fixed: bool, compute: Callable[[], R], *more: object) -> R:
@@ -137,12 +142,12 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
             least.append((weight, u))
         else:
             mean += weight * u
+    if item_weight:
+        items = np.minimum(items / item_weight, 1.0)
     if costs:
         mean = np.maximum(mean - cost, 0.0)
         items = np.maximum(items - cost, 0.0)
     linear = Linear(values=mean / size, least=tuple(least), variety=tuple(variety))
-    if item_weight:
-        items = np.minimum(items / item_weight, 1.0)
     return Worth(stakeholder.id, items, linear, flagged, notes)
 
 
@@ -182,7 +187,7 @@ def worth_of_many(
         else:
             zero, one = objective.anchors
         with np.errstate(invalid="ignore", divide="ignore"):
-            u = np.minimum(np.maximum((values - zero) / (one - zero), 0.0), 1.0)
+            u = _scaled(values, zero, one)
         if objective.anchors == "case":
             u = np.where(zero == one, 1.0, u)
         mean += objective.weight / total * u

@@ -59,7 +59,7 @@ class Evidence:
     def rows(self) -> Ints:
         """Positions of the agenda's ids in the pool."""
         index = self.setting.pool.index
-        return np.array([index[one] for one in self.agenda.ids])
+        return np.fromiter(map(index.__getitem__, self.agenda.ids), np.int64)
 
     @functools.cached_property
     def items(self) -> Floats:
@@ -83,11 +83,8 @@ class Evidence:
         }
         ids = self.agenda.ids
         if all(isinstance(one, Ratings) and one.ids == ids for one in said.values()):
-            return {
-                name: -np.array(one.values)
-                for name, one in said.items()
-                if isinstance(one, Ratings)
-            }
+            values = np.array([one.values for one in said.values() if isinstance(one, Ratings)])
+            return dict(zip(said, -values, strict=True))
         profile = Profile.from_said(list(said.values()), ids)
         return dict(zip(said, profile.ranks, strict=True))
 
@@ -156,7 +153,7 @@ class Evaluator(Plugin, abc.ABC):
             n=n,
             direction=self.direction,
             range=self.bounds,
-            conventions=tuple((key, str(value)) for key, value in self.__dict__.items()),
+            conventions=tuple([(key, str(value)) for key, value in self.__dict__.items()]),
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -33,8 +34,8 @@ class WorstOff(Evaluator):
 
     def measure(self, evidence: Evidence) -> tuple[Result, ...]:
         """Return the collective result; its reason names who is worst off."""
-        scores = _scores(self.scale, evidence.worths, evidence.regret)
-        counted = [(v, one) for v, one in zip(scores, evidence.ids, strict=True) if not np.isnan(v)]
+        scores = _scores(self.scale, evidence.worths, evidence.regret).tolist()
+        counted = [(v, i) for v, i in zip(scores, evidence.ids, strict=True) if not math.isnan(v)]
         if not counted:
             return (self.result("collective", None, n=0, reason="nobody has anything at stake"),)
         value = min(v for v, _ in counted)

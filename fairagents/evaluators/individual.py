@@ -29,7 +29,7 @@ class Satisfaction(Evaluator):
         n = len(evidence.decision.outcome.ids)
         return tuple(
             self.result(one, value, n=n)
-            for one, value in zip(evidence.ids, evidence.worths, strict=True)
+            for one, value in zip(evidence.ids, evidence.worths.tolist(), strict=True)
         )
 
     def batch(self, batch: Batch) -> Columns:
@@ -53,8 +53,8 @@ class Regret(Evaluator):
         n = len(evidence.decision.outcome.ids)
         results = []
         exact = [e[2] for e in evidence.setting.extremes]
-        for one, value, known in zip(evidence.ids, evidence.regret, exact, strict=True):
-            if np.isnan(value):
+        for one, value, known in zip(evidence.ids, evidence.regret.tolist(), exact, strict=True):
+            if math.isnan(value):
                 reason = "every feasible outcome is worth the same"
                 results.append(self.result(one, 0.0, n=n, status="degenerate", reason=reason))
             else:

@@ -106,8 +106,8 @@ class Rule(Plugin, abc.ABC):
         tiers = _tiers(profile.ids, order.levels, sequence)
         totals: tuple[tuple[str, float], ...] = ()
         if order.totals is not None:
-            values = order.totals.tolist()
-            totals = tuple((profile.ids[i], values[i]) for i in sequence.tolist())
+            ordered = (profile.ids[i] for i in sequence.tolist())
+            totals = tuple(zip(ordered, order.totals[sequence].tolist(), strict=True))
         return Decision(
             rule=self.label,
             outcome=Outcome.slate([profile.ids[i] for i in chosen]),
@@ -180,9 +180,9 @@ def ballot_table(name: str, profile: Profile, cells: Floats, levels: Ints, total
         levels: tiers, shape (m,): the best rows are kept.
         total: shape (m,).
     """
-    shown = np.argsort(levels, kind="stable")[:TRACE_ROWS].tolist()
-    body = np.vstack([cells, total]).T
-    rows = [(profile.ids[i], *body[i].tolist()) for i in shown]
+    shown = np.argsort(levels, kind="stable")[:TRACE_ROWS]
+    names = [profile.ids[i] for i in shown.tolist()]
+    rows = zip(names, *cells[:, shown].tolist(), total[shown].tolist(), strict=True)
     weights = ("weight", *(_number(w) for w in profile.weights), None)
     return Table(
         name=name,

@@ -30,7 +30,7 @@ class Borda(Rule):
         """Order by total points."""
         weights, scale = profile.whole_weights
         doubled = doubled_borda(profile.ranks)
-        exact = (weights[:, None] * doubled).sum(axis=0)
+        exact = weights @ doubled
         levels = levels_of(exact)
         totals = exact.astype(np.float64) / (2 * scale)
         table = ballot_table("points", profile, doubled / 2, levels, totals)

@@ -188,6 +188,9 @@ def stakeholders(draw: st.DrawFn, additive: bool = False) -> tuple[Stakeholder, 
         # Not only variety, which is worth nothing alternative by alternative.
         if all(o.reads == "variety" for o in chosen):
             chosen.append(OBJECTIVES[0])
+        # A soft constraint lowers what is averaged, so something must be.
+        if all(o.reads != "mean" for o in chosen) and any(c.kind == "soft" for c in held):
+            chosen.append(OBJECTIVES[0])
         unique = {o.id: o for o in chosen}
         voice = draw(st.sampled_from([1.0, 0.5, 0.3, 0.2, 2.0, 0.1]))
         made.append(party(one, *unique.values(), voice=voice, constraints=held))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairagents.case import Case
-from fairagents.conflicts import Conflict, conflict, rescale
+from fairagents.conflicts import Conflict, conflict
 from fairagents.outcome import Linear
 from fairagents.seeds import derive
 from fairagents.setting import FLAT, Setting
@@ -206,7 +206,7 @@ def _beside(setting: Setting, i: int, j: int, seed: int) -> tuple[float, float]:
     spans = [setting.extremes[at][1] - setting.extremes[at][0] for at in (i, j)]
     if min(spans) <= FLAT:
         return 0.0, 0.0
-    one, other = (rescale(setting.worths[at].linear, *setting.extremes[at][:2]) for at in (i, j))
+    one, other = (setting.worths[at].linear.rescaled(*setting.extremes[at][:2]) for at in (i, j))
     names = setting.worths[i].stakeholder, setting.worths[j].stakeholder
     mixed = shuffled(other, setting.feasible.allowed, derive(seed, setting.case.id, *names))
     as_is, apart = (
@@ -225,12 +225,7 @@ def shuffled(linear: Linear, allowed: Bools, seed: int) -> Linear:
     rows = np.arange(len(allowed))
     free = np.flatnonzero(allowed)
     rows[free] = np.random.default_rng(seed).permutation(free)
-    return replace(
-        linear,
-        values=linear.values[rows],
-        least=tuple((weight, u[rows]) for weight, u in linear.least),
-        variety=tuple((w, groups[:, rows], a0, a1) for w, groups, a0, a1 in linear.variety),
-    )
+    return linear.take(rows)
 
 
 def spearman(items: Floats) -> Floats:
@@ -248,7 +243,7 @@ def spearman(items: Floats) -> Floats:
 def best_floor(setting: Setting) -> float:
     """Return the best floor found for all stakeholders of a setting, in [0, 1], without pairs."""
     scaled = [
-        rescale(w.linear, low, high)
+        w.linear.rescaled(low, high)
         for w, (low, high, _) in zip(setting.worths, setting.extremes, strict=True)
         if high - low > FLAT
     ]
