@@ -23,7 +23,8 @@ _HOME = {
     "case": "Case Pool",
     "outcome": "Lottery Outcome",
     "feasible": "Feasible",
-    "ballot": ("Abstention Agenda Approvals Plan Profile Ranking Ratings Vote"),
+    "ballot": "Abstention Agenda Approvals Plan Ranking Ratings Vote",
+    "profile": "Profile",
     "decision": "Call Decision Result Verdict",
     "setting": "Cut Setting",
     "conflicts": "Conflict conflict",
@@ -76,7 +77,6 @@ if TYPE_CHECKING:
         Agenda as Agenda,
         Approvals as Approvals,
         Plan as Plan,
-        Profile as Profile,
         Ranking as Ranking,
         Ratings as Ratings,
         Vote as Vote,
@@ -105,6 +105,7 @@ if TYPE_CHECKING:
     from fairagents.feasible import Feasible as Feasible
     from fairagents.models import connect as connect
     from fairagents.outcome import Lottery as Lottery, Outcome as Outcome
+    from fairagents.profile import Profile as Profile
     from fairagents.protocols.base import OneShot as OneShot, Protocol as Protocol
     from fairagents.rules.base import RULES as RULES, Rule as Rule
     from fairagents.setting import Cut as Cut, Setting as Setting

@@ -21,12 +21,13 @@ from fairagents.ballot import Vote
 from fairagents.case import Case
 from fairagents.catalogue import Catalogue
 from fairagents.decision import Call, Decision, Verdict
-from fairagents.engine import Session, Setup, compare, run
+from fairagents.engine import Session, compare, run
 from fairagents.errors import DecisionError, SpecError, did_you_mean
 from fairagents.evaluators.base import EVALUATORS, Evaluator
 from fairagents.protocols.base import PROTOCOLS, Ask, History, Move, Protocol, Stop
 from fairagents.rules.base import RULES, Rule
 from fairagents.setting import Setting
+from fairagents.setup import Setup
 from fairagents.usecase import UseCase
 from fairagents.verdicts import Verdicts, decide_scripted, gather
 
@@ -341,7 +342,12 @@ def _written(history: History, move: Move) -> CouncilState:
             "feedback": dict(move.feedback),
         }
     stopped = move.reason if isinstance(move, Stop) else ""
-    return {"decisions": list(history.decisions), "asked": [], "stopped": stopped}
+    return {
+        "decisions": list(history.decisions),
+        "round": len(history.rounds),
+        "asked": [],
+        "stopped": stopped,
+    }
 
 
 def _verdict(state: Mapping[str, Any]) -> Verdict:
@@ -358,7 +364,7 @@ def _events(node: str, change: Mapping[str, Any]) -> Iterator[Event]:
     elif node == "settle" and change["decisions"]:
         yield {
             "type": "decision",
-            "round": len(change["decisions"]),
+            "round": change["round"] - bool(change["asked"]),
             "decision": change["decisions"][-1],
         }
     elif node == "evaluate":

@@ -15,13 +15,13 @@ from fairagents.agents.base import PolicyRef
 from fairagents.agents.scripted import Utility
 from fairagents.council import Council
 from fairagents.decision import Verdict
-from fairagents.engine import OnAbstain
 from fairagents.errors import DecisionError, SpecError
 from fairagents.evaluators.base import EvaluatorRef
 from fairagents.protocols.base import OneShot, ProtocolRef
 from fairagents.record import Many, Record, read_text
 from fairagents.rules.base import RuleRef
 from fairagents.setting import Cut
+from fairagents.setup import OnAbstain
 from fairagents.spec import require_unique
 from fairagents.usecase import UseCase
 

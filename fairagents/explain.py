@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from fairagents.ballot import Profile
 from fairagents.decision import Verdict
-from fairagents.engine import Session, Setup, replay
+from fairagents.engine import Session, replay
 from fairagents.errors import InfeasibleError, SpecError
 from fairagents.feasible import Feasible
+from fairagents.profile import Profile
 from fairagents.record import Record
 from fairagents.seeds import derive
+from fairagents.setup import Setup
 from fairagents.task import Include
 
 

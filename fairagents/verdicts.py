@@ -12,19 +12,20 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairagents.agents.scripted import Utility
-from fairagents.ballot import exact
 from fairagents.case import Case
 from fairagents.decision import Verdict
-from fairagents.engine import Setup, run
+from fairagents.engine import run
 from fairagents.errors import DecisionError, did_you_mean
 from fairagents.evaluators.base import Batch
+from fairagents.profile import exact
 from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
 from fairagents.setting import Setting, regret_of, slate_ends
+from fairagents.setup import Setup
 from fairagents.spec import Floats, Indicator, Ints
 from fairagents.worth import worth, worth_of_many
 
-BATCH = 128
+BATCH = 512
 """The most decisions in memory at once in the vectorised engine."""
 
 

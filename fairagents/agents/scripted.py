@@ -8,7 +8,8 @@ import numpy as np
 from pydantic import Field
 
 from fairagents.agents.base import Brief, Policy
-from fairagents.ballot import Ranking, Ratings, Vote, ranks_of_ratings
+from fairagents.ballot import Ranking, Ratings, Vote
+from fairagents.profile import ranks_of_ratings
 
 
 class Utility(Policy):

@@ -12,10 +12,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from fairagents.ballot import Agenda, Approvals, Profile, Ranking, Ratings, Vote
+from fairagents.ballot import Agenda, Ratings, Vote, ballot_of
 from fairagents.decision import Decision, Result
 from fairagents.errors import Failure, guard
 from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.profile import Profile
 from fairagents.setting import Setting
 from fairagents.spec import Floats, Ints
 
@@ -77,9 +78,9 @@ class Evidence:
         anything. Those who gave no ballot are left out.
         """
         said = {
-            name: vote.said
+            name: counted
             for name, vote in self.last().items()
-            if isinstance(vote.said, Ranking | Ratings | Approvals)
+            if (counted := ballot_of(vote.said)) is not None
         }
         ids = self.agenda.ids
         if all(isinstance(one, Ratings) and one.ids == ids for one in said.values()):
@@ -116,7 +117,7 @@ Columns = Mapping[tuple[str, str], Floats]
 class Evaluator(Plugin, abc.ABC):
     """Measures one decision. A subclass gives `measure`; `batch` where vectorising pays.
 
-    The class attributes describe the measure for lists and reports.
+    The class attributes describe the measure.
     """
 
     direction: ClassVar[Direction] = "up"

@@ -11,12 +11,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from fairagents.ballot import Profile, Tiers, doubled_borda
+from fairagents.ballot import Tiers
 from fairagents.decision import Decision, Table
 from fairagents.errors import BallotError
 from fairagents.feasible import Feasible
 from fairagents.outcome import Outcome
 from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.profile import Profile, doubled_borda
 from fairagents.seeds import Words, id_words, tie_keys
 from fairagents.spec import Floats, Ints
 from fairagents.task import Slate
@@ -35,7 +36,7 @@ class Order:
     Attributes:
         levels: tier of each alternative, shape (m,), 0 is best.
         totals: the rule's total of each alternative, shape (m,), None where it has none.
-        tables: functions of the alternatives to show, best first, that give the trace tables.
+        tables: the trace tables, of the best alternatives.
         notes: conventions applied to these ballots.
     """
 

@@ -7,9 +7,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fairagents.ballot import Profile
 from fairagents.decision import Table, plain
 from fairagents.errors import BallotError
+from fairagents.profile import Profile
 from fairagents.rules.base import TRACE_ROWS, Order, Rule, levels_of
 
 MOST = 5000
@@ -43,7 +43,8 @@ def margins(profile: Profile) -> tuple[Any, int]:
 class Copeland(Rule):
     """Copeland's rule: an alternative scores a point for each duel won and `alpha` for each tied.
 
-    total(a) = |{b : margin(a, b) > 0}| + alpha |{b != a : margin(a, b) = 0}|, computed exactly;
+    total(a) = |{b : margin(a, b) > 0}| + alpha |{b != a : margin(a, b) = 0}|, from exact
+    margins; totals within 1e-12 tie;
     O(n m^2). Source: Copeland 1951; alpha as in Faliszewski et al. 2009 (as commonly stated).
 
     >>> profile = Profile.from_rankings([["a", "b", "c"], ["b", "a", "c"], ["a", "c", "b"]])

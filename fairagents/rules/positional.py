@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from fairagents.ballot import Profile, doubled_borda
+from fairagents.profile import Profile, doubled_borda
 from fairagents.rules.base import Order, Rule, ballot_table, levels_of
 from fairagents.spec import Floats, Ints
 
@@ -18,7 +18,7 @@ class Borda(Rule):
     their points evenly, unranked alternatives are tied last. Exact arithmetic; O(n m log m).
     Source: Borda 1781; ties as in Cullinan, Hsiao & Polett 2014 (as commonly stated).
 
-    >>> from fairagents.ballot import Profile
+    >>> from fairagents.profile import Profile
     >>> Borda()(Profile.from_rankings([["a", "b", "c"], ["b", "c", "a"]])).totals
     (('b', 3.0), ('a', 2.0), ('c', 1.0))
     """

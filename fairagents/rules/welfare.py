@@ -12,8 +12,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fairagents.ballot import Profile
 from fairagents.decision import Table
+from fairagents.profile import Profile
 from fairagents.rules.base import TOLERANCE, TRACE_ROWS, Order, Rule, ballot_table, levels_of
 from fairagents.spec import Floats, Ints
 

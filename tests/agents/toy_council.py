@@ -13,8 +13,9 @@ from fairagents.agents.scripted import Utility
 from fairagents.ballot import Vote
 from fairagents.case import Case, Pool
 from fairagents.catalogue import Catalogue, ColumnSpec
-from fairagents.engine import Session, Setup
+from fairagents.engine import Session
 from fairagents.protocols.base import Ask
+from fairagents.setup import Setup
 from fairagents.spec import (
     Column,
     Constraint,

@@ -9,21 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from fairagents.ballot import (
-    Abstention,
-    Approvals,
-    Plan,
-    Profile,
-    Ranking,
-    Ratings,
-    Source,
-    Vote,
-    doubled_borda,
-    exact,
-    ranks_of_ratings,
-)
+from fairagents.ballot import Abstention, Approvals, Plan, Ranking, Ratings, Source, Vote
 from fairagents.errors import SpecError
 from fairagents.outcome import Outcome
+from fairagents.profile import Profile, doubled_borda, exact, ranks_of_ratings
 
 SOURCE = Source(policy="test")
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 import pytest
 from hypothesis import assume, given, settings
 
-from fairagents.ballot import Abstention, Profile, Ranking, Ratings
+from fairagents.ballot import Abstention, Ranking, Ratings
 from fairagents.case import Case, Pool
 from fairagents.council import Council
 from fairagents.decision import Verdict
 from fairagents.errors import CatalogueError, InfeasibleError, SpecError
 from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.feasible import Feasible
+from fairagents.profile import Profile
 from fairagents.rules.base import RULES
 from fairagents.seeds import derive
 from fairagents.setting import Cut

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from fairagents.ballot import Profile
 from fairagents.decision import Decision
 from fairagents.errors import BallotError, InfeasibleError, SpecError
 from fairagents.feasible import Feasible
+from fairagents.profile import Profile
 from fairagents.record import canonical
 from fairagents.rules.base import RULES, Rule, levels_of
 from fairagents.rules.pairwise import Copeland, margins

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fairagents.ballot import Profile
+from fairagents.profile import Profile
 from fairagents.rules.base import RULES, Rule
 from fairagents.rules.pairwise import margins
 from tests.core.toys import golden
