@@ -190,7 +190,9 @@ def test_compare_keeps_the_agenda_that_was_voted_on() -> None:
 def test_compare_refuses_a_verdict_of_other_stakeholders() -> None:
     verdict = trio().decide(case())
     other = Council(TRIO, agents(party("ann"), party("bob")))
-    with pytest.raises(SpecError, match="made by other stakeholders, for other objectives or over another"):
+    with pytest.raises(
+        SpecError, match="made by other stakeholders, for other objectives or over another"
+    ):
         other.compare(verdict, ["nash"])
 
 
