@@ -150,7 +150,8 @@ class Experiment(Record):
         except OSError as error:
             raise SpecError(f"can't write {str(path)!r}: {error.strerror}") from None
         finally:
-            part.unlink(missing_ok=True)
+            if part.exists():
+                part.unlink()
         return path
 
 
