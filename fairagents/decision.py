@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -162,11 +162,3 @@ class Verdict(Record):
     def last_votes(self) -> tuple[Vote, ...]:
         """Return the votes of the last round."""
         return tuple(v for v in self.votes if v.round == self.rounds)
-
-
-def plain(value: Any) -> Any:
-    """Return a number as a plain int or float: numpy scalars break checkpoints."""
-    number = value.item() if hasattr(value, "item") else value
-    return (
-        number if isinstance(number, int | float | str | bool) or number is None else float(number)
-    )

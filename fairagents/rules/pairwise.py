@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from fairagents.decision import Table, plain
+from fairagents.decision import Table
 from fairagents.errors import BallotError
 from fairagents.profile import Profile
 from fairagents.rules.base import TRACE_ROWS, Order, Rule, levels_of
@@ -78,7 +78,7 @@ class Copeland(Rule):
         margin = Table(
             name="margins",
             columns=("alternative", *(ids[j] for j in shown)),
-            rows=tuple((ids[i], *(plain(matrix[i, j]) / scale for j in shown)) for i in shown),
+            rows=tuple((ids[i], *(float(matrix[i, j] / scale) for j in shown)) for i in shown),
             cut=cut,
         )
         return Order(levels, totals, (margin, duels))
