@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from fairagents.case import Pool
 
 TOLERANCE = 1e-6
+_TRIES = 20
 
 
 class Row(NamedTuple):
@@ -51,6 +52,7 @@ class Limits:
         recipients: the recipients, R of them.
         cells: the number of cells, R * m.
         integral: whether amounts are 0 or 1.
+        allowed: which alternatives are not excluded, shape (m,).
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class Limits:
         ids: tuple[str, ...],
         recipients: tuple[str, ...],
         integral: bool,
+        allowed: Bools,
     ) -> None:
         # A limit given twice is one limit, so that a clash can name it.
         unique = list({(r.label, r.cells.tobytes(), r.low, r.high): r for r in rows}.values())
@@ -67,7 +70,8 @@ class Limits:
         self.high = np.array([r.high for r in unique])
         self.cell = np.concatenate([r.cells for r in unique])
         self.row = np.repeat(np.arange(len(unique)), [len(r.cells) for r in unique])
-        self.ids, self.recipients, self.integral = ids, recipients, integral
+        self.ids, self.recipients = ids, recipients
+        self.integral, self.allowed = integral, allowed
         self.cells = len(ids) * len(recipients)
         if integral:
             self.low = np.ceil(self.low - TOLERANCE)
@@ -107,6 +111,10 @@ class Limits:
         under = held < self.low - TOLERANCE * np.maximum(1, self.low)
         return np.flatnonzero(under | (held > self.high + TOLERANCE * np.maximum(1, self.high)))
 
+    def met(self, x: Floats) -> bool:
+        """Tell whether amounts meet all limits."""
+        return not len(self.broken(self.held(x)))
+
     def greedy(self, order: Sequence[int], x: Floats) -> Floats:
         """Give each cell in order as much as the upper limits leave room for."""
         x, held = x.copy(), self.held(x)
@@ -119,6 +127,14 @@ class Limits:
                 x[cell] += room
                 held[rows] += room
         return x
+
+    def random(self, rng: np.random.Generator) -> Floats | None:
+        """Give the cells in random order; None if lower limits stay unmet 20 times."""
+        for _ in range(_TRIES):
+            x = self.greedy(rng.permutation(self.cells).tolist(), np.zeros(self.cells))
+            if self.met(x):
+                return x
+        return None
 
     @functools.cached_property
     def _rows_of(self) -> list[Ints]:
@@ -165,16 +181,7 @@ class Limits:
         return np.asarray(fits.all(axis=0))
 
 
-class Compiled(NamedTuple):
-    """What `compile_task` returns."""
-
-    limits: Limits
-    allowed: Bools
-
-
-def compile_task(
-    task: Slate | Divide | Assign, pool: Pool | None, ids: tuple[str, ...]
-) -> Compiled:
+def compile_task(task: Slate | Divide | Assign, pool: Pool | None, ids: tuple[str, ...]) -> Limits:
     """Compile a task over a pool, over ids, or over its own keys; see `Feasible.of`."""
     return _Compiler(task, pool, ids).compile()
 
@@ -200,13 +207,14 @@ class _Compiler:
         self.ids = ids or known
         require_unique(self.ids, "alternative")
         self.known, self.place = frozenset(known), {one: i for i, one in enumerate(self.ids)}
-        self.kept = None
+        # The rows of the pool that are on offer.
+        self.kept: Ints | slice = slice(None)
         if pool is not None and ids:
             self._positions(ids, "ids")
             self.kept = np.array([pool.index[one] for one in ids])
         self._positions(keys, f"{task.kind} task")
 
-    def compile(self) -> Compiled:
+    def compile(self) -> Limits:
         """Return the numeric form."""
         side = [row for limit in self.task.limits for row in self._side(limit)]
         allowed = np.ones(len(self.ids), dtype=bool)
@@ -224,7 +232,7 @@ class _Compiler:
             case Assign():
                 own = self._assign(self.task)
         integral = not isinstance(self.task, Divide)
-        return Compiled(Limits([*own, *side], self.ids, self.recipients, integral), allowed)
+        return Limits([*own, *side], self.ids, self.recipients, integral, allowed)
 
     def _cells(self, members: Iterable[int] | Ints, recipient: int | None = None) -> Ints:
         """Return the cells of alternatives, for one recipient or for all."""
@@ -250,10 +258,11 @@ class _Compiler:
         return self.pool
 
     def _group(self, group: Predicate, answers: tuple[int, ...]) -> Ints:
-        holds = self._need_pool(group.describe()).holds(group)
-        return np.flatnonzero(np.isin(holds if self.kept is None else holds[self.kept], answers))
+        holds = self._need_pool(group.describe()).holds(group)[self.kept]
+        return np.flatnonzero(np.isin(holds, answers))
 
     def _excluded(self, limit: Exclude) -> Iterator[tuple[str, list[int] | Ints]]:
+        """Yield a label and the positions of what is excluded."""
         for one in limit.ids:
             yield f"excludes {one}", self._positions([one], "Exclude.ids")
         if limit.group is not None:
@@ -291,15 +300,15 @@ class _Compiler:
                     yield Row(label + suffix, self._cells(members, r), high=1.0)
 
     def _each(self) -> Iterator[tuple[int, str]]:
+        """Yield each recipient's position, and how the label of a limit on it ends."""
         for r, to in enumerate(self.recipients):
             yield r, "" if isinstance(self.task, Slate) else f" for {to}"
 
     def _at_most_per(self, limit: AtMostPer) -> Iterator[Row]:
         start = f"at most {limit.count} per {limit.column}"
         labels, codes = self._need_pool(start).category(limit.column)
-        codes = codes if self.kept is None else codes[self.kept]
         for code, value in enumerate(labels):
-            members = np.flatnonzero(codes == code)
+            members = np.flatnonzero(codes[self.kept] == code)
             if len(members) > limit.count:
                 for r, suffix in self._each():
                     cells = self._cells(members, r)

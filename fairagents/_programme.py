@@ -11,6 +11,7 @@ from fairagents._limits import Limits
 from fairagents.outcome import Linear
 from fairagents.spec import Bools, Floats, Ints
 
+Sense = Literal["max", "min"]
 _Part = tuple[Ints, Floats]
 _INFEASIBLE = 2
 """The status of `scipy.optimize.milp` for a proof that there is no solution."""
@@ -81,7 +82,7 @@ class Programme:
 
     # -- worth ------------------------------------------------------------------------------
 
-    def worth(self, worth: Linear, sense: Literal["max", "min"]) -> _Part:
+    def worth(self, worth: Linear, sense: Sense) -> _Part:
         """Return positions and weights whose sum stands for a worth, but for its constant.
 
         The sum is never below the true worth when it is maximised nor above it when minimised,
@@ -98,6 +99,7 @@ class Programme:
         return np.concatenate([p for p, _ in parts]), np.concatenate([w for _, w in parts])
 
     def _least_above(self, u: Floats) -> _Part:
+        """One variable is at most the u of each chosen alternative."""
         z = self.add(1)
         pairs = np.column_stack([np.broadcast_to(z, len(u)), self.cells])
         self.rows(pairs, 1.0, high=1 + u)

@@ -6,7 +6,7 @@ import functools
 import heapq
 import itertools
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -24,13 +24,12 @@ class Slates:
     Args:
         limits: all limits, the size among them.
         size: how many are chosen.
-        allowed: which are not excluded, shape (m,).
         simple: whether there are no limits but size, exclusions and inclusions.
     """
 
-    def __init__(self, limits: Limits, size: int, allowed: Bools, simple: bool) -> None:
-        self._limits, self._size, self._allowed = limits, size, allowed
-        self._m = len(allowed)
+    def __init__(self, limits: Limits, size: int, simple: bool) -> None:
+        self._limits, self._size, self._allowed = limits, size, limits.allowed
+        self._m = len(limits.ids)
         width = np.bincount(limits.row, minlength=len(limits.labels))
         self._must = np.zeros(self._m, dtype=bool)
         self._must[limits.cell[((width == 1) & (limits.low == 1))[limits.row]]] = True
@@ -60,7 +59,7 @@ class Slates:
         needed = np.bincount(limits.cell, weights=missing[limits.row], minlength=self._m)
         order = [i for i in np.argsort(-needed, kind="stable").tolist() if i not in banned]
         full = limits.greedy(order, x)
-        if not len(limits.broken(limits.held(full))):
+        if limits.met(full):
             return np.flatnonzero(full)
         fixed = np.full(self._m, np.nan)
         fixed[list(banned)] = 0.0
@@ -115,27 +114,31 @@ class Slates:
 
         The other positions follow by position. `some` must not be None.
         """
-        chosen: list[int] = []
+        positions = itertools.chain(order, range(self._m))
         if self._simple:
-            allowed, must = self._allowed.tolist(), self._must.tolist()
-            free = self._size - sum(must)
-            for i in itertools.chain(order, range(self._m)):
-                if must[i] or (free and allowed[i]):
-                    free -= not must[i]
-                    allowed[i] = must[i] = False
-                    chosen.append(i)
-                if len(chosen) == self._size:
-                    break
-            return tuple(chosen)
+            return self._fill_simple(positions)
+        chosen: list[int] = []
         full = self.some
-        for i in itertools.chain(order, range(self._m)):
+        for i in positions:
+            if len(chosen) == self._size or full is None:
+                break
+            if i not in chosen and (longer := self._extend(chosen, i, full)) is not None:
+                full = longer
+                chosen.append(i)
+        return tuple(chosen)
+
+    def _fill_simple(self, positions: Iterable[int]) -> tuple[int, ...]:
+        """Take what must be in and, while there is room beside it, what else is allowed."""
+        chosen: list[int] = []
+        allowed, must = self._allowed.tolist(), self._must.tolist()
+        free = self._size - sum(must)
+        for i in positions:
+            if must[i] or (free and allowed[i]):
+                free -= not must[i]
+                allowed[i] = must[i] = False
+                chosen.append(i)
             if len(chosen) == self._size:
                 break
-            if full is not None and i not in chosen:
-                longer = self._extend(chosen, i, full)
-                if longer is not None:
-                    full = longer
-                    chosen.append(i)
         return tuple(chosen)
 
     def search(self, worths: Sequence[Linear], hint: Floats, seed: int) -> Ints:
@@ -205,17 +208,20 @@ def climb(worths: Sequence[Linear], chosen: Ints, blocked: Callable[[Ints], Bool
         A slate that no single swap improves.
     """
     chosen = chosen.copy()
-    score = -math.inf
+    score = float(_goal(np.array([worth.of(chosen[None])[0] for worth in worths])))
     while True:
-        after = np.array([worth.swapped(chosen) for worth in worths])
-        # A small share of the mean leads across the plateaus of a minimum.
-        goal = after.min(axis=0) + 1e-6 * after.mean(axis=0)
-        if score == -math.inf:
-            now = np.array([worth.of(chosen[None])[0] for worth in worths])
-            score = now.min() + 1e-6 * now.mean()
+        goal = _goal(np.array([worth.swapped(chosen) for worth in worths]))
         goal[blocked(chosen)] = -math.inf
         best = int(goal.argmax())
         if goal.flat[best] <= score + 1e-12:
             return chosen
         score = goal.flat[best]
         chosen[best // goal.shape[1]] = best % goal.shape[1]
+
+
+def _goal(worths: Floats) -> Floats:
+    """Return the least of worths, shape (S, ...), and a little of their mean.
+
+    The mean leads across the plateaus of a minimum.
+    """
+    return np.asarray(worths.min(axis=0) + 1e-6 * worths.mean(axis=0))

@@ -110,9 +110,29 @@ def ballot_of(said: Said) -> Ranking | Ratings | Approvals | None:
     return None if isinstance(said, Abstention) else said
 
 
-class Source(Record):
-    """Where a vote comes from; seconds are not here but in `Call`, for they never repeat."""
+class Vote(Record):
+    """What one stakeholder's agent said in one round, and where that comes from.
 
+    A failure is data: an `Abstention`. Seconds are not here but in `Call`, for they never repeat.
+
+    Attributes:
+        status: `ok`; `repaired` (unknown or repeated ids were removed after a re-ask);
+            `abstained`.
+        codes: reason codes, sorted, of everything that was not as asked.
+        policy: the policy's label.
+        model: the model that was asked, "" where there is none; `digest` is its content's.
+        options: (name, value) of what the model was asked with.
+        seed: derived from seed, case, stakeholder and round.
+        prompt: fingerprint of the prompt templates.
+        tokens_in: tokens read in all attempts; `tokens_out` those written.
+        attempts: model calls made.
+    """
+
+    stakeholder: str
+    said: Said
+    status: Literal["ok", "repaired", "abstained"] = "ok"
+    round: int = 1
+    codes: Listed[str] = ()
     policy: str
     model: str = ""
     digest: str = ""
@@ -122,23 +142,6 @@ class Source(Record):
     tokens_in: int = 0
     tokens_out: int = 0
     attempts: int = 0
-
-
-class Vote(Record):
-    """What one stakeholder's agent said in one round. A failure is data: an `Abstention`.
-
-    Attributes:
-        status: `ok`; `repaired` (unknown or repeated ids were removed after a re-ask);
-            `abstained`.
-        codes: reason codes, sorted, of everything that was not as asked.
-    """
-
-    stakeholder: str
-    said: Said
-    status: Literal["ok", "repaired", "abstained"] = "ok"
-    round: int = 1
-    codes: Listed[str] = ()
-    source: Source
 
     def model_post_init(self, context: object, /) -> None:
         """Check what the fields say together; once, unlike a validator, when nested later on."""

@@ -135,13 +135,7 @@ class Pool:
 
     def values(self, indicator: Indicator) -> Floats:
         """Return an indicator's values, computed once per pool; shape and finiteness checked."""
-        # Equal indicators share their values, but are compared only once per catalogue: that
-        # costs more than reading a column.
-        once = self.catalogue.once
-        _, first = once(
-            ("same", id(indicator)),
-            lambda: (indicator, once(("indicator", indicator), lambda: indicator)),
-        )
+        first = self.catalogue.first(indicator)
         return self.once(("values", id(first)), lambda: self._read(first))
 
     def _read(self, indicator: Indicator) -> Floats:

@@ -28,6 +28,7 @@ from fairagents.spec import Bools, Floats, Ints, Provenance
 from fairagents.tables import check_name, read_table
 
 R = TypeVar("R")
+S = TypeVar("S", bound=Record)
 
 
 class ColumnSpec(Record):
@@ -262,6 +263,20 @@ class Catalogue:
             self._cache[key] = make()
         found: R = self._cache[key]
         return found
+
+    def first(self, spec: S) -> S:
+        """Return the first spec equal to this one that was ever asked for here.
+
+        So equal specs share what is computed of them. They are compared only once, as text, and
+        then told apart by identity, which costs less than reading a column; keeping each keeps
+        its identity from being used again.
+        """
+        key = ("first", id(spec))
+        found: tuple[S, S] = self.once(key, lambda: (spec, self._equal(spec)))
+        return found[1]
+
+    def _equal(self, spec: S) -> S:
+        return self.once((type(spec), spec.to_json()), lambda: spec)
 
     def cell(self, id: str, column: str) -> Any:
         """Return one cell as plain data: a number, a word, a list, or None where unknown."""

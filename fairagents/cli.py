@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -46,24 +46,19 @@ class Exit(IntEnum):
     unavailable = 3
 
 
-DEFAULTS: dict[str, Any] = {
-    "origin": "Vienna",
-    "month": "July",
-    "days": 4,
-    "budget": "medium",
-    "interests": "museums,food",
-}
+Several = list[str] | None
+"""What an option that may be repeated holds."""
 
 
 @app.command()
 def demo(
     context: typer.Context,
     usecase: Annotated[str, typer.Argument(help="Use case.")] = "tourism",
-    origin: Annotated[str, typer.Option("--from", help="City, or LAT,LON.")] = DEFAULTS["origin"],
-    month: Annotated[str, typer.Option(help="Month of travel.")] = DEFAULTS["month"],
-    days: Annotated[int, typer.Option(help="Length of the stay.")] = DEFAULTS["days"],
-    budget: Annotated[str, typer.Option(help="low, medium or high.")] = DEFAULTS["budget"],
-    interests: Annotated[str, typer.Option(help="Tags, comma-separated.")] = DEFAULTS["interests"],
+    origin: Annotated[str, typer.Option("--from", help="City, or LAT,LON.")] = "Vienna",
+    month: Annotated[str, typer.Option(help="Month of travel.")] = "July",
+    days: Annotated[int, typer.Option(help="Length of the stay.")] = 4,
+    budget: Annotated[str, typer.Option(help="low, medium or high.")] = "medium",
+    interests: Annotated[str, typer.Option(help="Tags, comma-separated.")] = "museums,food",
     avoid: Annotated[str, typer.Option(help="Tags or cities to avoid.")] = "",
     require: Annotated[str, typer.Option(help="Tags, or rail, that a place must have.")] = "",
     party: Annotated[str, typer.Option(help="solo, couple, family or group.")] = "couple",
@@ -72,11 +67,9 @@ def demo(
     url: Annotated[str, typer.Option(help="Where the model is served.")] = "",
     k: Annotated[int, typer.Option("--k", help="Size of the slate.")] = 10,
     why: Annotated[str, typer.Option(help="Explain this place, in the slate or not.")] = "",
-    weight: Annotated[list[str] | None, typer.Option(help="STAKEHOLDER=VOICE; repeatable.")] = None,
-    without: Annotated[list[str] | None, typer.Option(help="Give it no say; repeatable.")] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Leave a place out; repeatable.")
-    ] = None,
+    weight: Annotated[Several, typer.Option(help="STAKEHOLDER=VOICE; repeatable.")] = None,
+    without: Annotated[Several, typer.Option(help="Give it no say; repeatable.")] = None,
+    exclude: Annotated[Several, typer.Option(help="Leave a place out; repeatable.")] = None,
     catalogue: Annotated[str, typer.Option(help="Your own CSV of places.")] = "",
     template: Annotated[bool, typer.Option(help="Print a CSV to start your own from.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
@@ -90,47 +83,44 @@ def demo(
     Examples: fairagents demo --from Lyon --month May --interests wine,hiking --why Ghent;
     fairagents demo --weight environment=2; fairagents demo --model ollama:llama3.2
     """
-    trip: dict[str, Any] = {
-        "origin": origin,
-        "month": month,
-        "days": days,
-        "budget": budget,
-        "interests": interests,
-    }
-    asks = not _given(context) and _terminal(sys.stdin) and _terminal(sys.stdout)
     if template:
         typer.echo(_usecase(usecase, "").template, nl=False)
         return
+    _check_together(model, url, as_json, as_csv)
+    trip: dict[str, Any] = dict(origin=origin, month=month, days=days, budget=budget)
+    trip |= dict(interests=interests, avoid=avoid, require=require, party=party)
+    with _only_ours() as out:
+        from fairagents.report.demo import show
+
+        whole = _usecase(usecase, catalogue)
+        trip = _asked(whole, trip) if _asks(context, out) else trip
+        case = _case(whole, trip, k, tuple(exclude or ()))
+        if why:
+            whole.catalogue.row(why, "--why")
+        council, base = _councils(whole, without, weight, _policy(model, url), rule, seed)
+        verdict = _decide(council, case, quiet=not model or as_json or as_csv)
+        shown = show(whole, council, verdict, base=base, why_id=why, model=model)
+        _write(shown, out, trip, as_json, as_csv)
+
+
+def _check_together(model: str, url: str, as_json: bool, as_csv: bool) -> None:
+    """Refuse options that do not go together."""
     if url and not model:
         raise SpecError("--url says where a model is served: give --model too")
     if as_json and as_csv:
         raise SpecError("give --json or --csv, not both")
-    with _only_ours() as out:
-        from fairagents.report.demo import document, show, table
-
-        whole = _usecase(usecase, catalogue)
-        trip |= {"avoid": avoid, "require": require, "party": party}
-        if asks:
-            trip = _asked(whole, trip)
-        case = _case(whole, trip, k, tuple(exclude or ()))
-        if why:
-            whole.catalogue.row(why, "--why")
-        base, council = _councils(whole, rule, model, url, seed, weight or [], without or [])
-        verdict = _decide(council, case, bool(model), quiet=as_json or as_csv)
-        shown = show(
-            whole, council, verdict, base=base if weight else None, why_id=why, model=model
-        )
-        if as_json:
-            out.write(json.dumps(document(shown), indent=2, ensure_ascii=False) + "\n")
-        elif as_csv:
-            out.write(table(shown))
-        else:
-            _render(shown, out, trip)
 
 
-def _terminal(stream: Any) -> bool:
-    """Tell whether a standard stream is a terminal; a closed one is none."""
-    return stream is not None and not stream.closed and stream.isatty()
+def _asks(context: typer.Context, out: IO[str]) -> bool:
+    """Tell whether to ask for the trip: no option is given, and a person sits at a terminal."""
+    given = any(
+        getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
+        for name in context.params
+        if name != "usecase"
+    )
+    if given or sys.stdin is None or sys.stdin.closed:
+        return False
+    return sys.stdin.isatty() and out.isatty()
 
 
 def _asked(usecase: UseCase, trip: dict[str, Any]) -> dict[str, Any]:
@@ -155,16 +145,8 @@ def _asked(usecase: UseCase, trip: dict[str, Any]) -> dict[str, Any]:
     return trip
 
 
-def _given(context: typer.Context) -> bool:
-    return any(
-        getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
-        for name in context.params
-        if name != "usecase"
-    )
-
-
 @contextlib.contextmanager
-def _only_ours() -> Iterator[Any]:
+def _only_ours() -> Iterator[IO[str]]:
     """Keep standard output for us: solvers in native code sometimes print to it."""
     if sys.stdout is None:
         raise SpecError("standard output is closed: there is nowhere to write to")
@@ -210,40 +192,40 @@ def _case(usecase: UseCase, request: dict[str, Any], size: int, exclude: tuple[s
     return usecase.make_case(typed, size=size, exclude=exclude, catalogue=usecase.catalogue)
 
 
+def _policy(model: str, url: str) -> Any:
+    """Return what votes: the model that is named, else everybody's own worth."""
+    if not model:
+        return "utility"
+    from fairagents.agents.llm import LLM
+
+    return LLM(model=model, url=url or None)
+
+
 def _councils(
-    usecase: UseCase,
-    rule: str,
-    model: str,
-    url: str,
-    seed: int,
-    weights: list[str],
-    without: list[str],
-) -> tuple[Council, Council]:
-    """Return the council with the declared voices and the one with those given."""
+    usecase: UseCase, without: Several, weights: Several, policy: Any, rule: str, seed: int
+) -> tuple[Council, Council | None]:
+    """Return the council with the voices given and, if any are, the one with those declared."""
     from fairagents.council import Council
     from fairagents.spec import require_unique
 
-    policy: Any = "utility"
-    if model:
-        from fairagents.agents.llm import LLM
+    def council(heard: UseCase) -> Council:
+        return Council(heard, default=policy, rule=rule, seed=seed)
 
-        policy = LLM(model=model, url=url or None)
-    heard = usecase.without(*without)
-    known = [s.id for s in heard.stakeholders]
-    given = [_weight(text, known) for text in weights]
+    declared = usecase.without(*without or ())
+    known = [s.id for s in declared.stakeholders]
+    given = [_weight(text, known) for text in weights or ()]
+    if not given:
+        return council(declared), None
     require_unique([name for name, _ in given], "--weight of")
     voices = dict(given)
-    changed = replace(
-        heard,
-        stakeholders=tuple(
-            s.model_copy(update={"voice": voices.get(s.id, s.voice)}) for s in heard.stakeholders
-        ),
+    changed = tuple(
+        s.model_copy(update={"voice": voices.get(s.id, s.voice)}) for s in declared.stakeholders
     )
-    base, council = (Council(one, default=policy, rule=rule, seed=seed) for one in (heard, changed))
-    return base, council
+    return council(replace(declared, stakeholders=changed)), council(declared)
 
 
 def _weight(text: str, known: list[str]) -> tuple[str, float]:
+    """Read STAKEHOLDER=VOICE."""
     from fairagents.spec import LEAST_WEIGHT, MOST_WEIGHT
 
     name, _, value = text.partition("=")
@@ -258,8 +240,9 @@ def _weight(text: str, known: list[str]) -> tuple[str, float]:
     return name, voice
 
 
-def _decide(council: Council, case: Case, slow: bool, quiet: bool) -> Any:
-    if not slow or quiet or not sys.stderr.isatty():
+def _decide(council: Council, case: Case, quiet: bool) -> Any:
+    """Return the verdict; unless quiet, tell a person at a terminal of each vote as it comes."""
+    if quiet or not sys.stderr.isatty():
         return council.decide(case)
     verdict = None
     for event in council.stream(case):
@@ -270,7 +253,18 @@ def _decide(council: Council, case: Case, slow: bool, quiet: bool) -> Any:
     return verdict
 
 
-def _render(shown: Any, out: Any, trip: dict[str, Any]) -> None:
+def _write(shown: Any, out: IO[str], trip: dict[str, Any], as_json: bool, as_csv: bool) -> None:
+    from fairagents.report.demo import document, table
+
+    if as_json:
+        out.write(json.dumps(document(shown), indent=2, ensure_ascii=False) + "\n")
+    elif as_csv:
+        out.write(table(shown))
+    else:
+        _render(shown, out, trip)
+
+
+def _render(shown: Any, out: IO[str], trip: dict[str, Any]) -> None:
     from rich.console import Console
 
     from fairagents.report.terminal import render

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import operator
 import threading
+import weakref
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableLambda
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
-from langgraph.types import Overwrite
+from langgraph.types import Command, Overwrite
 from typing_extensions import TypedDict  # the schemas of Python 3.11's own can't be drawn up
 
 from fairagents.agents.base import Agent, Policy, ahear, hear
@@ -70,6 +72,56 @@ class CouncilState(TypedDict, total=False):
 Event = dict[str, Any]
 
 
+class _Loops(threading.local):
+    """An event loop of its own for each thread that decides, kept from case to case.
+
+    A new one would cost as much as a third of a decision. It is closed when its thread or the
+    council is gone.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._held = _Held()
+        weakref.finalize(self._held, self._loop.close)
+
+    def run(self, coroutine: Coroutine[Any, Any, Verdict]) -> Verdict:
+        """Return what a coroutine gives; each starts from the caller's context."""
+        try:
+            return self._loop.run_until_complete(coroutine)
+        except KeyboardInterrupt:
+            self._loop.run_until_complete(_drop())
+            raise
+
+
+async def _drop() -> None:
+    """Cancel what an interrupted run left behind in its event loop."""
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+class _Held:
+    """Is gone when what holds it is gone."""
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _coroutine(node: Callable[[CouncilState], Any]) -> Callable[[CouncilState], Awaitable[Any]]:
+    """Return a node as a coroutine that never waits."""
+
+    async def inline(state: CouncilState) -> Any:
+        return node(state)
+
+    return inline
+
+
 class Council:
     """Agents that decide together, compiled to a LangGraph graph.
 
@@ -122,6 +174,7 @@ class Council:
             agent.policy.prepare()
         self._sessions: OrderedDict[int, Session] = OrderedDict()
         self._lock = threading.Lock()
+        self._loops = _Loops()
 
     # -- deciding ---------------------------------------------------------------------------
 
@@ -133,11 +186,21 @@ class Council:
             InfeasibleError: no outcome meets the task's limits; it names those that clash.
             DecisionError: no decision came about; the message says why.
         """
+        if self.setup.scripted and not _in_event_loop():
+            return self._loops.run(self.adecide(case))
         return _verdict(self.graph.invoke({"case": case}, config=self._config))
 
     async def adecide(self, case: Case) -> Verdict:
         """Decide one case without blocking; cancelling the task cancels what is still asked."""
-        return _verdict(await self.graph.ainvoke({"case": case}, config=self._config))
+        if not self.setup.scripted:
+            return _verdict(await self.graph.ainvoke({"case": case}, config=self._config))
+        last: Mapping[str, Any] = {}
+        # What `ainvoke` does, without its record of every node's update.
+        async for values in self._inline.astream(
+            {"case": case}, config=self._config, stream_mode="values", output_keys=["verdict"]
+        ):
+            last = values
+        return _verdict(last)
 
     def decide_many(
         self, cases: Iterable[Case], *, workers: int = 2, engine: bool | None = None
@@ -184,23 +247,36 @@ class Council:
         """The compiled graph, without a checkpointer."""
         return self.compile()
 
+    @functools.cached_property
+    def _inline(self) -> CompiledStateGraph[Any, Any, Any, Any]:
+        """The same graph for an event loop, in which scripted agents answer one after the other.
+
+        They hold the interpreter, so in threads they would wait for each other all the same, and
+        the threads of one decision cost more than the decision.
+        """
+        return self._compiled(_coroutine, {})
+
     def compile(self, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Compile the graph; `options` (say, a checkpointer) go to LangGraph's `compile`."""
+        return self._compiled(lambda node: node, options)
+
+    def _compiled(
+        self, wrap: Callable[[Any], Any], options: Mapping[str, Any]
+    ) -> CompiledStateGraph[Any, Any, Any, Any]:
         builder: Any = StateGraph(
             CouncilState, input_schema=CouncilInput, output_schema=CouncilOutput
         )
         asks = {agent.id: f"ask_{agent.id}" for agent in self.setup.agents}
-        builder.add_node("open", self._open)
-        builder.add_node("settle", self._settle)
-        builder.add_node("evaluate", self._evaluate)
+        # Both say where to go on themselves: conditional edges would read the state once more.
+        targets = (*asks.values(), "evaluate")
+        builder.add_node("open", wrap(self._open), destinations=targets)
+        builder.add_node("settle", wrap(self._settle), destinations=targets)
+        builder.add_node("evaluate", wrap(self._evaluate))
         for agent in self.setup.agents:
-            builder.add_node(asks[agent.id], self._ask(agent))
+            builder.add_node(asks[agent.id], wrap(self._ask(agent)))
             # One plain edge each: a join of all would wait for ever for those not asked.
             builder.add_edge(asks[agent.id], "settle")
         builder.add_edge(START, "open")
-        targets = [*asks.values(), "evaluate"]
-        for node in ("open", "settle"):
-            builder.add_conditional_edges(node, _route, {name: name for name in targets})
         builder.add_edge("evaluate", END)
         return builder.compile(name="council", **options)  # type: ignore[no-any-return]
 
@@ -224,7 +300,7 @@ class Council:
                     self._sessions.popitem(last=False)
             return found
 
-    def _open(self, state: CouncilState) -> Any:
+    def _open(self, state: CouncilState) -> Command[str]:
         given = state["case"]
         # A copy, so that two runs on one case share nothing; over HTTP a case comes as plain data.
         case = given.model_copy() if isinstance(given, Case) else Case.from_data(given, "case")
@@ -233,7 +309,7 @@ class Council:
         history, move = session.turn(History(self.setup.stakeholders))
         # A thread that decided before still holds its votes: they are no part of this decision.
         fresh = {"votes": Overwrite({}), "calls": Overwrite([]), "round": 0}
-        return {"case": case, **fresh, **_written(history, move)}
+        return _go({"case": case, **fresh, **_written(history, move)})
 
     def _ask(self, agent: Agent) -> Any:
         policy = agent.policy
@@ -243,7 +319,7 @@ class Council:
                 tuple(state["asked"]), tuple(state["offer"]), tuple(state["feedback"].items())
             )
             now = state["round"]
-            spent = sum(v.source.attempts for v in state["votes"].values() if v.round < now)
+            spent = sum(v.attempts for v in state["votes"].values() if v.round < now)
             return self._session(state["case"]).brief(agent.id, now, ask, spent)
 
         def answer(brief: Any, vote: Vote) -> CouncilState:
@@ -260,10 +336,9 @@ class Council:
         # A scripted policy needs no event loop, and a plain function is half a millisecond faster.
         return node if policy.scripted else RunnableLambda(node, afunc=anode)
 
-    def _settle(self, state: CouncilState) -> CouncilState:
+    def _settle(self, state: CouncilState) -> Command[str]:
         session = self._session(state["case"])
-        history, move = session.turn(self._history(state))
-        return _written(history, move)
+        return _go(_written(*session.turn(self._history(state))))
 
     def _evaluate(self, state: CouncilState) -> CouncilState:
         session = self._session(state["case"])
@@ -316,7 +391,7 @@ def _state_types() -> list[tuple[str, ...]]:
     models = [
         Case,
         *(getattr(ballot, n) for n in ("Ranking", "Ratings", "Approvals", "Plan", "Abstention")),
-        *(getattr(ballot, n) for n in ("Source", "Vote", "Agenda")),
+        *(getattr(ballot, n) for n in ("Vote", "Agenda")),
         *(getattr(decision, n) for n in ("Table", "Decision", "Result", "Call", "Verdict")),
         outcome.Outcome,
         outcome.Lottery,
@@ -327,8 +402,9 @@ def _state_types() -> list[tuple[str, ...]]:
 STATE_TYPES = _state_types()
 
 
-def _route(state: CouncilState) -> list[str] | Literal["evaluate"]:
-    return [f"ask_{who}" for who in state["asked"]] or "evaluate"
+def _go(update: Mapping[str, Any]) -> Command[str]:
+    """Return a change of the state with the nodes that come next."""
+    return Command(update=update, goto=[f"ask_{who}" for who in update["asked"]] or ["evaluate"])
 
 
 def _written(history: History, move: Move) -> CouncilState:

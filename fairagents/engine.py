@@ -167,9 +167,9 @@ class Session:
         """Return what the outcome holds that a stakeholder's hard constraints refuse, in words."""
         index, ids = self.setting.pool.index, decision.outcome.ids
         return tuple(
-            f"{w.stakeholder}: its hard constraints refuse {', '.join(hit)}, which is decided"
-            for w in self.setting.worths
-            if w.flagged.any() and (hit := [one for one in ids if w.flagged[index[one]]])
+            f"{s.id}: its hard constraints refuse {', '.join(hit)}, which is decided"
+            for s, w in zip(self.setting.stakeholders, self.setting.worths, strict=True)
+            if s.constraints and (hit := [one for one in ids if w.flagged[index[one]]])
         )
 
     def verdict(self, history: History, stopped: str, calls: Sequence[Call] = ()) -> Verdict:
@@ -224,7 +224,7 @@ def run(setup: Setup, case: Case) -> Verdict:
     while isinstance(move, Ask):
         round = len(history.rounds) + 1
         votes = []
-        spent = sum(vote.source.attempts for held in history.rounds for vote in held)
+        spent = sum(vote.attempts for held in history.rounds for vote in held)
         for who in move.who:
             brief = session.brief(who, round, move, spent)
             votes.append(hear(session.agents[who].policy, brief))

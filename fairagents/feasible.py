@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from fairagents._limits import Compiled, compile_task
-from fairagents._programme import Programme, clash, proven
+from fairagents._limits import Limits, compile_task
+from fairagents._programme import Programme, Sense, clash, possible, proven
 from fairagents._slates import Slates, slate_extremes
 from fairagents.errors import InfeasibleError, SpecError
 from fairagents.outcome import Linear, Outcome, Solution
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 
     from fairagents.case import Pool
 
-Sense = Literal["max", "min"]
 _GAP = 1e-6
 _INSIDE = 0.999  # so that rounding does not lift a proven gap above the one asked for
-_TRIES = 20
 
 
 class Feasible:
@@ -54,11 +52,11 @@ class Feasible:
     ('slate size 2: got 1',)
     """
 
-    def __init__(self, task: Slate | Divide | Assign, compiled: Compiled) -> None:
-        self.task = task
-        self._limits, self.allowed = limits, _ = compiled
+    def __init__(self, task: Slate | Divide | Assign, limits: Limits) -> None:
+        self.task, self._limits = task, limits
         self.ids, self.recipients, self.labels = limits.ids, limits.recipients, limits.labels
-        self.integral = limits.integral
+        self.integral, self.allowed = limits.integral, limits.allowed
+        self._shape = len(self.recipients), len(self.ids)
         self.size = task.size if isinstance(task, Slate) else 0
         self._kinds = {type(limit) for limit in task.limits}
         self.plain = bool(self.size) and self._kinds <= {Exclude}
@@ -140,7 +138,7 @@ class Feasible:
             InfeasibleError: none does; it names a minimal set of limits that clash.
         """
         enough = self.plain and int(self.allowed.sum()) >= self.size
-        if not enough and self.clash():
+        if not (enough or possible(self._limits)):
             raise self._infeasible()
 
     def _infeasible(self) -> InfeasibleError:
@@ -176,8 +174,15 @@ class Feasible:
             InfeasibleError: no outcome meets all limits.
             SpecError: a shape is wrong or a value not finite.
         """
+        table = np.asarray(values, dtype=np.float64)
+        shape = self._shape[1:] if self.size else self._shape
+        if table.shape not in (shape, self._shape):
+            raise SpecError(f"values take shape {shape}, not {table.shape}")
+        self._fit(terms)
+        return self._best(Linear(table).plus(terms), sense, time_limit)
+
+    def _best(self, worth: Linear, sense: Sense, time_limit: float) -> Solution:
         start = time.perf_counter()
-        worth = self._sum(values, terms)
         sign = 1 if sense == "max" else -1
         if self.size and worth.additive and self._slates.matroid:
             order = np.argsort(-sign * worth.values, kind="stable")
@@ -190,17 +195,9 @@ class Feasible:
         bound = worth.constant - sign * proven(found)
         return self._solution(x, [worth], sign, bound=bound, gap=_GAP, start=start)
 
-    def _sum(self, values: ArrayLike, terms: Sequence[Linear]) -> Linear:
-        table = np.asarray(values, dtype=np.float64)
-        m, shape = len(self.ids), (len(self.recipients), len(self.ids))
-        if table.shape != shape and not (self.size and table.shape == (m,)):
-            raise SpecError(f"values take shape {(m,) if self.size else shape}, not {table.shape}")
-        self._fit(terms)
-        return Linear(table).plus(terms)
-
     def _fit(self, worths: Sequence[Linear]) -> None:
         for worth in worths:
-            if len(worth.values) != len(self.recipients) * len(self.ids):
+            if len(worth.values) != self._limits.cells:
                 raise SpecError(
                     f"a worth function takes {len(self.recipients)} x {len(self.ids)} values, "
                     f"not {len(worth.values)}"
@@ -223,7 +220,7 @@ class Feasible:
         """Return the amounts a programme found; an `InfeasibleError` if there are none."""
         if found.x is None:
             raise self._infeasible()
-        x = np.asarray(found.x[: len(self.recipients) * len(self.ids)])
+        x = np.asarray(found.x[: self._limits.cells])
         return x.round() if self.integral else x.clip(0)
 
     def _solution(
@@ -268,11 +265,7 @@ class Feasible:
             if len(free) < self.size:
                 raise self._infeasible()
             return *slate_extremes(worth, free, self.size), True
-        nothing = np.zeros((len(self.recipients), len(self.ids)))
-        ends = [
-            self.best(nothing, sense=sense, terms=[worth], time_limit=time_limit)
-            for sense in ("min", "max")
-        ]
+        ends = [self._best(worth, "min", time_limit), self._best(worth, "max", time_limit)]
         low, high = (end.value if end.optimal else end.bound for end in ends)
         return low, high, all(end.optimal for end in ends)
 
@@ -334,9 +327,10 @@ class Feasible:
         found = Programme(self._limits, self.size).maximin(
             worths, relaxed=False, time_limit=time_limit, gap=gap * _INSIDE
         )
-        x = self._amounts(found) if best is None or found.x is not None else best.x
-        if best is not None:
-            x = max(best.x, x, key=lambda y: self._least(worths, y))
+        ends = [] if best is None else [best.x]
+        if best is None or found.x is not None:
+            ends.append(self._amounts(found))
+        x = max(ends, key=lambda end: self._least(worths, end))
         # HiGHS's presolve is known to err now and then: what a solution contradicts is no bound.
         claim = -proven(found)
         if best is None or claim > best.value - _GAP:
@@ -350,7 +344,7 @@ class Feasible:
         if not self.size:
             raise SpecError(f"only a slate is filled in order; this is a {self.task.kind} task")
         simple = self._kinds <= {Exclude, Include}
-        return Slates(self._limits, self.size, self.allowed, simple)
+        return Slates(self._limits, self.size, simple)
 
     def _require_slate(self) -> None:
         if self._slates.some is None:
@@ -401,9 +395,5 @@ class Feasible:
         if self.size:
             chosen = rng.permutation(self.fill(rng.permutation(len(self.ids))))
             return Outcome.slate(self.ids[i] for i in chosen)
-        limits = self._limits
-        for _ in range(_TRIES):
-            x = limits.greedy(rng.permutation(limits.cells).tolist(), np.zeros(limits.cells))
-            if not len(limits.broken(limits.held(x))):
-                return self.outcome(x)
-        return self.best(rng.random((len(self.recipients), len(self.ids)))).outcome
+        x = self._limits.random(rng)
+        return self.best(rng.random(self._shape)).outcome if x is None else self.outcome(x)

@@ -9,10 +9,12 @@ LangChain is imported when a function needs it, never by importing this module.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from fairagents._address import DEFAULT_URL, parse_ref, resolve_url
 from fairagents._gates import Gates, TransportError, client_options, late, line, mapped, within
@@ -158,14 +160,9 @@ def connect(
     """
     _, name = parse_ref(ref)
     url = resolve_url(url)
-    for label, value, least in (
-        ("timeout", timeout, 1e-3),
-        ("temperature", temperature, 0),
-        ("num_ctx", num_ctx, 1),
-        ("num_predict", num_predict, 1),
-    ):
-        if not (math.isfinite(value) and value >= least):
-            raise SpecError(f"{label} {value!r} of model {ref!r} must be at least {least:g}")
+    _at_least(1e-3, ref, timeout=timeout)
+    _at_least(0, ref, temperature=temperature)
+    _at_least(1, ref, num_ctx=num_ctx, num_predict=num_predict)
     from langchain_ollama import ChatOllama
 
     return ChatOllama(
@@ -185,6 +182,13 @@ def connect(
         num_thread=num_thread,
         keep_alive=keep_alive,
     )
+
+
+def _at_least(least: float, ref: str, **numbers: float) -> None:
+    """Refuse a setting of a model that is below the least or not finite."""
+    for name, value in numbers.items():
+        if not (math.isfinite(value) and value >= least):
+            raise SpecError(f"{name} {value!r} of model {ref!r} must be at least {least:g}")
 
 
 # The one state of this module: how much a server bears is a fact about the server, whichever
@@ -246,29 +250,17 @@ def ask(
     ...     ask(chat, [("human", "a or b?")], schema={"type": "object"}, seed=1).text
     '{"approved": ["a"]}'
     """
-    given, url, budget = _prepare(chat, seed, timeout)
-    if given is None:
+    if not _is_ollama(chat):
         started = time.monotonic()
-        return _foreign(chat, within(lambda: chat.invoke(list(messages)), url, budget), started)
+        message = within(lambda: chat.invoke(list(messages)), type(chat).__name__, timeout)
+        return _reply(chat, message, started)
+    given, url, budget = _prepare(chat, seed, timeout)
     end = time.monotonic() + (math.inf if budget is None else budget)
-    gate = _gates.thread(url)
-    if not gate.acquire(timeout=budget):
-        raise late(url, budget)
-    try:
+    with _turn(url, budget):
         started = time.monotonic()
         given = _hurried(given, url, end - started)
-        total: AIMessage | None = None
         with mapped(url, budget):
-            # Streamed, for the client's own time-out starts afresh with every token.
-            for chunk in given.bind(format=schema).stream(list(messages)):
-                total = chunk if total is None else total + chunk  # type: ignore[assignment]
-                if time.monotonic() > end:
-                    raise late(url, budget)
-            if total is None:
-                raise ValueError("an empty stream")
-            return _reply(total, total.response_metadata.get("done_reason"), given.model, started)
-    finally:
-        gate.release()
+            return _reply(given, _streamed(given.bind(format=schema), messages, end), started)
 
 
 async def aask(
@@ -284,24 +276,23 @@ async def aask(
     A model from `connect` may be used in any number of event loops, one after the other or at
     once.
     """
-    given, url, budget = _prepare(chat, seed, timeout)
-    if given is None:
+    if not _is_ollama(chat):
         started = time.monotonic()
         # Told apart from a time-out of the model's own, which comes through unchanged.
-        scope = asyncio.timeout(budget)
+        scope = asyncio.timeout(timeout)
         try:
             async with scope:
-                return _foreign(chat, await chat.ainvoke(list(messages)), started)
+                return _reply(chat, await chat.ainvoke(list(messages)), started)
         except TimeoutError:
             if scope.expired():
-                raise late(url, budget) from None
+                raise late(type(chat).__name__, timeout) from None
             raise
+    given, url, budget = _prepare(chat, seed, timeout)
     with mapped(url, budget):
         async with asyncio.timeout(budget), _gates.task(url):
             started = time.monotonic()
             message = await given.bind(format=schema).ainvoke(list(messages))
-            reason = message.response_metadata.get("done_reason")
-            return _reply(message, reason, given.model, started)
+            return _reply(given, message, started)
 
 
 def identify(chat: BaseChatModel) -> Model:
@@ -311,9 +302,7 @@ def identify(chat: BaseChatModel) -> Model:
         ModelUnavailable: an Ollama server does not answer or does not have the model.
         SpecError: the address is malformed.
     """
-    from langchain_ollama import ChatOllama
-
-    if isinstance(chat, ChatOllama):
+    if _is_ollama(chat):
         return check(f"ollama:{chat.model}", chat.base_url)
     return Model(model_name(chat), "", "")
 
@@ -326,24 +315,22 @@ def model_name(chat: object) -> str:
     return f"{type(chat).__name__}:{name}" if name else type(chat).__name__
 
 
-def _prepare(
-    chat: BaseChatModel, seed: int, timeout: float | None
-) -> tuple[ChatOllama | None, str, float | None]:
-    """Return the model with the seed set, its server and seconds per question.
-
-    None stands for a model that is not Ollama's.
-    """
+def _is_ollama(chat: BaseChatModel) -> TypeGuard[ChatOllama]:
+    """Tell whether a model is Ollama's, made by `connect` or not."""
     from langchain_ollama import ChatOllama
 
-    if not isinstance(chat, ChatOllama):
-        return None, type(chat).__name__, timeout
+    return isinstance(chat, ChatOllama)
+
+
+def _prepare(
+    chat: ChatOllama, seed: int, timeout: float | None
+) -> tuple[ChatOllama, str, float | None]:
+    """Return the model with the seed set, its server and seconds per question."""
     # A copy shares the HTTP clients; `invoke(seed=)` is refused and `bind(options=)` would
     # replace every other option.
     given = chat.model_copy(update={"seed": seed, "cache": False})
-    budget = _own_timeout(chat)
-    if timeout is not None:
-        budget = timeout if budget is None else min(budget, timeout)
-    return given, resolve_url(chat.base_url), budget
+    limits = [seconds for seconds in (_own_timeout(chat), timeout) if seconds is not None]
+    return given, resolve_url(chat.base_url), min(limits, default=None)
 
 
 def _own_timeout(chat: ChatOllama) -> float | None:
@@ -365,23 +352,48 @@ def _hurried(chat: ChatOllama, url: str, left: float) -> ChatOllama:
     return type(chat)(**fields)
 
 
-def _foreign(chat: BaseChatModel, message: AIMessage, started: float) -> Reply:
-    """Turn a message of a model that is not Ollama's into a reply."""
+@contextlib.contextmanager
+def _turn(url: str, budget: float | None) -> Iterator[None]:
+    """Wait for a turn at a server, no longer than the budget, and keep it."""
+    gate = _gates.thread(url)
+    if not gate.acquire(timeout=budget):
+        raise late(url, budget)
+    try:
+        yield
+    finally:
+        gate.release()
+
+
+def _streamed(chat: Any, messages: Messages, end: float) -> AIMessage:
+    """Return the whole answer, read piece by piece; a `TimeoutError` once the end is past."""
+    total: AIMessage | None = None
+    # Streamed, for the client's own time-out starts afresh with every token.
+    for chunk in chat.stream(list(messages)):
+        total = chunk if total is None else total + chunk
+        if time.monotonic() > end:
+            raise TimeoutError
+    if total is None:
+        raise ValueError("an empty stream")
+    return total
+
+
+def _reason(message: AIMessage) -> object:
+    """Return why a model that is not Ollama's stopped, in Ollama's words where they differ."""
     keys = ("done_reason", "finish_reason", "stop_reason")
     reason = next((r for key in keys if (r := message.response_metadata.get(key))), "stop")
-    if str(reason).casefold() in ("end_turn", "stop_sequence", "stop"):
-        reason = "stop"
-    return _reply(message, reason, getattr(chat, "model", type(chat).__name__), started)
+    return "stop" if str(reason).casefold() in ("end_turn", "stop_sequence", "stop") else reason
 
 
-def _reply(message: AIMessage, reason: object, name: object, started: float) -> Reply:
-    text = str(message.text)
+def _reply(chat: BaseChatModel, message: AIMessage, started: float) -> Reply:
+    """Turn a model's message into a reply."""
+    facts = message.response_metadata
+    reason = facts.get("done_reason") if _is_ollama(chat) else _reason(message)
     usage = message.usage_metadata
     return Reply(
-        text=None if not text and message.tool_calls else text,
+        text=str(message.text) or (None if message.tool_calls else ""),
         done_reason=None if reason is None else str(reason),
         tokens_in=usage["input_tokens"] if usage else 0,
         tokens_out=usage["output_tokens"] if usage else 0,
         seconds=time.monotonic() - started,
-        model=str(message.response_metadata.get("model_name") or name),
+        model=str(facts.get("model_name") or getattr(chat, "model", type(chat).__name__)),
     )

@@ -49,8 +49,8 @@ class Outcome(Record):
     what: Many[str] = ()
     amount: Many[float] = ()
 
-    @model_validator(mode="after")
-    def _check(self) -> Outcome:
+    def model_post_init(self, context: object, /) -> None:
+        """Check what the fields say together; once, unlike a validator, when nested later on."""
         count = len(self.what)
         if not len(self.to) == len(self.amount) == count:
             raise ValueError(
@@ -68,7 +68,6 @@ class Outcome(Record):
                 if (to, what) in seen:
                     raise ValueError(f"{to!r} is given {what!r} twice")
                 seen.add((to, what))
-        return self
 
     @classmethod
     def slate(cls, ids: Iterable[str]) -> Outcome:

@@ -36,7 +36,7 @@ class Plugin(Record):
         if "name" not in cls.__dict__:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
-    @property
+    @functools.cached_property
     def label(self) -> str:
         """The name with the fields that differ from their defaults, say `"nash(floor=0.1)"`."""
         values = self.__dict__

@@ -49,7 +49,7 @@ class Profile:
         forms: Sequence[str],
     ) -> None:
         self.ids, self.voters, self.forms = tuple(ids), tuple(voters), tuple(forms)
-        self.weights = tuple(exact(w) for w in weights)
+        self.weights = _exact(tuple(weights), tuple(map(type, weights)))
         self.ranks, self.ratings, self.approvals = ranks, ratings, approvals
         shape = (len(self.voters), len(self.ids))
         if not self.ids:
@@ -74,8 +74,8 @@ class Profile:
 
         Sums over them are exact: int64 where that is enough, Python integers otherwise.
         """
-        scale = math.lcm(*(w.denominator for w in self.weights)) if self.weights else 1
-        whole = [int(w * scale) for w in self.weights]
+        scale = math.lcm(*[w.denominator for w in self.weights])
+        whole = [w.numerator * (scale // w.denominator) for w in self.weights]
         small = sum(whole) * 4 * len(self.ids) < 2**62
         return np.array(whole, dtype=np.int64 if small else object), scale
 
@@ -229,7 +229,12 @@ class Profile:
         return ratings, derived
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=256)
+def _exact(weights: tuple[Weight, ...], types: tuple[type, ...]) -> tuple[Fraction, ...]:
+    """Return all weights exactly; the types tell 0.1 from the fraction that equals it."""
+    return tuple(exact(w) for w in weights)
+
+
 def exact(weight: Weight) -> Fraction:
     """Return a weight as an exact fraction; a float counts as the decimal it prints.
 
@@ -248,14 +253,16 @@ def exact(weight: Weight) -> Fraction:
 
 def ranks_of_ratings(ratings: Floats) -> Ints:
     """Return each row's tiers by descending rating, shape (..., m); NaN comes last, tied."""
-    values = np.where(np.isnan(ratings), -1.0, ratings)
-    order = np.argsort(-values, axis=-1)
-    ordered = np.take_along_axis(values, order, axis=-1)
+    m = ratings.shape[-1]
+    falling = np.where(np.isnan(ratings), 1.0, -ratings).reshape(-1, m)
+    # Positions in the flat array: numpy's take_along_axis costs more than all the rest.
+    order = falling.argsort(axis=1) + np.arange(0, falling.size, m)[:, None]
+    ordered = falling.ravel()[order]
     steps = np.zeros(ordered.shape, dtype=np.int64)
-    np.cumsum(ordered[..., 1:] != ordered[..., :-1], axis=-1, out=steps[..., 1:])
-    ranks = np.empty_like(steps)
-    np.put_along_axis(ranks, order, steps, axis=-1)
-    return ranks
+    np.cumsum(ordered[:, 1:] != ordered[:, :-1], axis=1, out=steps[:, 1:])
+    ranks = np.empty(falling.size, dtype=np.int64)
+    ranks[order] = steps
+    return ranks.reshape(ratings.shape)
 
 
 def doubled_borda(ranks: Ints) -> Ints:
@@ -265,11 +272,12 @@ def doubled_borda(ranks: Ints) -> Ints:
     that is a whole number.
     """
     n, m = ranks.shape
-    offset = (ranks + np.arange(n)[:, None] * (m + 1)).ravel()
-    counts = np.bincount(offset, minlength=n * (m + 1)).reshape(n, m + 1)
-    below = m - np.cumsum(counts, axis=1)
-    doubled: Ints = 2 * below + counts - 1
-    return np.take_along_axis(doubled, ranks, axis=1)
+    tier = ranks + np.arange(0, n * (m + 1), m + 1)[:, None]
+    counts = np.bincount(tier.ravel(), minlength=n * (m + 1)).reshape(n, m + 1)
+    # With c alternatives in a tier and s in it and above: 2 (m - s) below, c - 1 beside.
+    points = counts - 2 * counts.cumsum(axis=1) + (2 * m - 1)
+    doubled: Ints = points.ravel()[tier]
+    return doubled
 
 
 def _numbers(n: int) -> list[str]:

@@ -16,7 +16,7 @@ from fairagents.feasible import Feasible
 from fairagents.outcome import Outcome
 from fairagents.record import Record
 from fairagents.seeds import derive, id_words, tie_keys
-from fairagents.spec import Floats, Stakeholder
+from fairagents.spec import Bools, Floats, Stakeholder
 from fairagents.task import Include, Slate
 from fairagents.worth import Worth, worth
 
@@ -73,24 +73,39 @@ class Setting:
         return np.array([w.items for w in self.worths])
 
     @functools.cached_property
+    def means(self) -> Floats | None:
+        """What each alternative adds to a slate's worth, shape (n, m); None where more counts."""
+        if not all(w.additive for w in self.worths):
+            return None
+        return np.array([w.mean for w in self.worths])
+
+    @functools.cached_property
+    def ends(self) -> tuple[Floats, Floats, Bools]:
+        """Lowest and highest worth of a feasible outcome, and whether exact; each shape (n,)."""
+        if self.feasible.plain and self.means is not None:
+            free = self.means[:, self.feasible.allowed]
+            if free.shape[1] >= self.size:
+                return *slate_ends(free, self.size), np.ones(len(free), dtype=bool)
+        found = [self.feasible.extremes(w.linear) for w in self.worths]
+        low, high, exact = zip(*found, strict=True)
+        return np.array(low), np.array(high), np.array(exact)
+
+    @property
     def extremes(self) -> tuple[tuple[float, float, bool], ...]:
         """Per stakeholder: lowest and highest worth of a feasible outcome, and if exact."""
-        linears = [w.linear for w in self.worths]
-        free = self.feasible.allowed
-        if self.feasible.plain and all(f.additive for f in linears) and free.sum() >= self.size:
-            low, high = slate_ends(np.array([f.values for f in linears])[:, free], self.size)
-            return tuple((a, b, True) for a, b in zip(low.tolist(), high.tolist(), strict=True))
-        return tuple(self.feasible.extremes(f) for f in linears)
+        return tuple(zip(*(end.tolist() for end in self.ends), strict=True))
 
     def of(self, outcome: Outcome) -> Floats:
         """Return each stakeholder's worth of an outcome, shape (n,)."""
-        chosen = np.array([[self.pool.index[one] for one in outcome.ids]])
-        return np.array([w.linear.of(chosen)[0] for w in self.worths])
+        chosen = [self.pool.index[one] for one in outcome.ids]
+        if self.means is not None:
+            total: Floats = self.means[:, chosen].sum(axis=1)
+            return total
+        return np.array([w.linear.of([chosen])[0] for w in self.worths])
 
     def regret(self, worths: Floats) -> Floats:
         """Return range-normalised regret, shape (n,), in [0, 1]; NaN where a range is empty."""
-        low, high = (np.array([e[i] for e in self.extremes]) for i in (0, 1))
-        return regret_of(worths, low, high)
+        return regret_of(worths, *self.ends[:2])
 
     def notes(self) -> tuple[str, ...]:
         """Return what was unknown and how it was counted, over all stakeholders."""
@@ -160,7 +175,6 @@ def regret_of(worths: Floats, low: Floats, high: Floats) -> Floats:
     Rounding is clipped, for sums of the same numbers in another order may differ in the last bit.
     """
     span = high - low
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.clip((high - worths) / span, 0.0, 1.0)
-    regret: Floats = np.where(span > FLAT, share, np.nan)
+    at_stake = np.where(span > FLAT, span, np.nan)
+    regret: Floats = np.minimum(np.maximum((high - worths) / at_stake, 0.0), 1.0)
     return regret

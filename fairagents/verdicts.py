@@ -232,7 +232,7 @@ def _vectorised(setup: Setup, cases: Sequence[Case]) -> _Block | None:
 
 
 def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
-    """Return each one's `items` and `linear.values`, shape (b, n, m); None if not additive."""
+    """Return each one's `items` and `mean`, shape (b, n, m); None if not additive."""
     pools, size = [s.pool for s in settings], settings[0].size
     stakeholders = settings[0].stakeholders
     items = np.empty((len(pools), len(stakeholders), len(pools[0])))
@@ -242,12 +242,9 @@ def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
         arrays = worth_of_many(one, pools, size, read)
         if arrays is None:
             worths = [worth(one, pool, size) for pool in pools]
-            if not all(w.linear.additive for w in worths):
+            if not all(w.additive for w in worths):
                 return None
-            arrays = (
-                np.array([w.items for w in worths]),
-                np.array([w.linear.values for w in worths]),
-            )
+            arrays = np.array([w.items for w in worths]), np.array([w.mean for w in worths])
         items[:, i], linear[:, i] = arrays
     return items, linear
 

@@ -5,6 +5,7 @@ Rules never see this module's numbers: `rules` and `worth` may not import each o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -15,9 +16,9 @@ from fairagents.case import Pool
 from fairagents.catalogue import Catalogue
 from fairagents.errors import SpecError
 from fairagents.outcome import Linear
+from fairagents.record import Record
 from fairagents.spec import Bools, Floats, Indicator, Objective, Stakeholder
 
-T = TypeVar("T")
 R = TypeVar("R")
 
 
@@ -30,16 +31,30 @@ class Worth:
         items: worth of each alternative on its own, shape (m,), in [0, 1]: the weighted mean of
             its normalised values over objectives that read "mean" or "worst", less what soft
             constraints cost.
-        linear: worth of a whole slate as the solver and `of` read it.
+        mean: what each alternative adds to the worth of a slate of the given size, shape (m,).
+        least: terms of whole slates by their worst alternative, as `Linear` takes them.
+        variety: terms of whole slates by how much they vary, as `Linear` takes them.
         flagged: alternatives that a hard constraint refuses, shape (m,); their `items` are 0.
         notes: values that were unknown and how they were counted, in words.
     """
 
     stakeholder: str
     items: Floats
-    linear: Linear
+    mean: Floats
     flagged: Bools
+    least: tuple[tuple[float, Floats], ...] = ()
+    variety: tuple[tuple[float, Bools, float, float], ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def additive(self) -> bool:
+        """Whether a slate is worth the sum of `mean` over it."""
+        return not (self.least or self.variety)
+
+    @functools.cached_property
+    def linear(self) -> Linear:
+        """Worth of a whole slate as the solver reads it."""
+        return Linear(values=self.mean, least=self.least, variety=self.variety)
 
 
 def normalised(objective: Objective, pool: Pool) -> tuple[Floats, int]:
@@ -83,16 +98,13 @@ def _scaled(values: Floats, zero: float | Floats, one: float | Floats) -> Floats
     return u
 
 
-def _once(pool: Pool, spec: T, fixed: bool, compute: Callable[[], R], *more: object) -> R:
+def _once(pool: Pool, spec: Record, fixed: bool, compute: Callable[[], R], *more: object) -> R:
     """Return what `compute` gives, once per spec and pool, or once per catalogue if `fixed`.
 
-    What reads only the catalogue is the same in every case over the whole of it. Specs are told
-    apart by identity, since hashing them costs more than computing; keeping each beside its value
-    keeps its identity from being used again.
+    What reads only the catalogue is the same in every case over the whole of it.
     """
     home: Pool | Catalogue = pool.catalogue if fixed and pool.rows is None else pool
-    found: tuple[T, R] = home.once((id(spec), *more), lambda: (spec, compute()))
-    return found[1]
+    return home.once((id(pool.catalogue.first(spec)), *more), compute)
 
 
 def worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
@@ -100,11 +112,15 @@ def worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
 
     Computed once per pool, or once per catalogue where nothing in it depends on the case.
     """
-    fixed = not stakeholder.constraints and all(
-        objective.reads == "variety" or not objective.indicator.reads_case(pool)
-        for objective in stakeholder.objectives
-    )
-    return _once(pool, stakeholder, fixed, lambda: _worth(stakeholder, pool, size), size)
+
+    def compute() -> Worth:
+        fixed = not stakeholder.constraints and all(
+            objective.reads == "variety" or not objective.indicator.reads_case(pool)
+            for objective in stakeholder.objectives
+        )
+        return _once(pool, stakeholder, fixed, lambda: _worth(stakeholder, pool, size), size)
+
+    return pool.once(("worth", id(stakeholder), size), compute)
 
 
 def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
@@ -116,10 +132,9 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
     with v the number of different values in L over those that read "variety".
     A soft constraint lowers the mean part of an alternative by its cost, not below 0.
     """
-    total = sum(objective.weight for objective in stakeholder.objectives)
+    total = sum([objective.weight for objective in stakeholder.objectives])
     flagged, cost, notes = _constraints(stakeholder, pool)
-    refuses, costs = bool(flagged.any()), bool(cost.any())
-    mean, items = np.zeros(len(pool)), np.zeros(len(pool))
+    mean = worst = np.zeros(len(pool))
     least: list[tuple[float, Floats]] = []
     variety: list[tuple[float, Bools, float, float]] = []
     item_weight = 0.0
@@ -134,21 +149,21 @@ def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
                 f"{stakeholder.id}/{objective.id}: {unknown} of {len(pool)} candidates unknown, "
                 f"counted as {objective.missing}",
             )
-        if refuses:
+        if stakeholder.constraints:
             u = np.where(flagged, 0.0, u)
-        items += weight * u
         item_weight += weight
         if objective.reads == "worst":
             least.append((weight, u))
+            worst = worst + weight * u
         else:
-            mean += weight * u
+            mean = mean + weight * u
+    items = mean + worst if least else mean
     if item_weight:
         items = np.minimum(items / item_weight, 1.0)
-    if costs:
+    if stakeholder.constraints:
         mean = np.maximum(mean - cost, 0.0)
         items = np.maximum(items - cost, 0.0)
-    linear = Linear(values=mean / size, least=tuple(least), variety=tuple(variety))
-    return Worth(stakeholder.id, items, linear, flagged, notes)
+    return Worth(stakeholder.id, items, mean / size, flagged, tuple(least), tuple(variety), notes)
 
 
 def worth_of_many(
@@ -157,7 +172,7 @@ def worth_of_many(
     size: int,
     read: dict[Indicator, Floats] | None = None,
 ) -> tuple[Floats, Floats] | None:
-    """Return `items` and `linear.values` of `worth` over many pools of equal size at once.
+    """Return `items` and `mean` of `worth` over many pools of equal size at once.
 
     Args:
         stakeholder: whose worth.
@@ -207,8 +222,10 @@ def _read_many(
 
 def _constraints(stakeholder: Stakeholder, pool: Pool) -> tuple[Bools, Floats, tuple[str, ...]]:
     """Return what hard constraints refuse, what soft ones cost, and what was unknown, in words."""
-    flagged, cost = np.zeros(len(pool), dtype=bool), np.zeros(len(pool))
-    notes: tuple[str, ...] = ()
+    flagged, notes = np.zeros(len(pool), dtype=bool), tuple[str, ...]()
+    if not stakeholder.constraints:
+        return flagged, np.zeros(1), notes
+    cost = np.zeros(len(pool))
     for constraint in stakeholder.constraints:
         if constraint.when is not None and pool.holds(constraint.when)[0] != 1:
             continue

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
-from fairagents.ballot import Abstention, Agenda, Said, Source, Vote
+from fairagents.ballot import Abstention, Agenda, Said, Vote
 from fairagents.case import Pool
 from fairagents.decision import Call
 from fairagents.errors import Failure, SpecError, aguard, guard
@@ -105,7 +105,8 @@ class Brief:
             status="abstained" if isinstance(said, Abstention) else "ok",
             round=self.round,
             codes=codes,
-            source=Source(policy=policy.label, seed=self.seed),
+            policy=policy.label,
+            seed=self.seed,
         )
 
 

@@ -24,7 +24,7 @@ from fairagents.agents._prompt import Facts, Reveal, estimate, fingerprint
 from fairagents.agents._talk import Heard, Outcome, Part, Pause, Question, Step, Talk, chunks, merge
 from fairagents.agents.answers import Asked, Form
 from fairagents.agents.base import Brief, Policy
-from fairagents.ballot import Source, Vote
+from fairagents.ballot import Vote
 from fairagents.errors import ModelUnavailable, SpecError, aguard, did_you_mean, guard
 
 LARGE = 40
@@ -256,7 +256,7 @@ class LLM(Policy):
             status=status,
             round=brief.round,
             codes=tuple(sorted(talk.codes)),
-            source=self._source(brief, form, talk),
+            **self._source(brief, form, talk),
         )
 
     def _talk(self, brief: Brief) -> Talk:
@@ -315,14 +315,15 @@ class LLM(Policy):
             "or shorten the persona"
         )
 
-    def _source(self, brief: Brief, form: Form, talk: Talk) -> Source:
+    def _source(self, brief: Brief, form: Form, talk: Talk) -> dict[str, Any]:
+        """Return the fields of a vote that say where it comes from."""
         found = self._memo.found
         options: dict[str, object] = {"form": form, "reveal": self.reveal, **self.options}
         for key in ("temperature", "num_ctx", "num_predict"):
             options[key] = getattr(self.model if self.foreign else self, key, None)
         if form == "rate":
             options["chunk"] = self.chunk
-        return Source(
+        return dict(
             policy=self.label,
             model=found.name if found else "",
             digest=found.digest if found else "",

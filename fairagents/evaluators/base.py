@@ -57,6 +57,11 @@ class Evidence:
         return self.setting.regret(self.worths)
 
     @functools.cached_property
+    def attainment(self) -> Floats:
+        """How much of what was attainable each got, 1 - regret, shape (n,)."""
+        return 1 - self.regret
+
+    @functools.cached_property
     def rows(self) -> Ints:
         """Positions of the agenda's ids in the pool."""
         index = self.setting.pool.index
@@ -65,29 +70,30 @@ class Evidence:
     @functools.cached_property
     def items(self) -> Floats:
         """Worth of each alternative on the agenda, shape (n, m)."""
-        return self.setting.items[:, self.rows]
+        items = self.setting.items
+        return items if self.agenda.ids is self.setting.pool.ids else items[:, self.rows]
 
     def last(self) -> Mapping[str, Vote]:
         """Return the votes of the last round by stakeholder."""
         return {v.stakeholder: v for v in self.votes if v.round == self.rounds}
 
-    def places(self) -> Mapping[str, Floats | Ints]:
-        """Return what each stakeholder's ballot in the last round says, smaller is better.
+    def places(self) -> tuple[list[int], Floats | Ints]:
+        """Return what the ballots of the last round say of the agenda, smaller is better.
 
-        Each has shape (m,) on the agenda; only the order and the ties of its numbers mean
-        anything. Those who gave no ballot are left out.
+        Returns:
+            The positions of those who gave a ballot among `ids`, and one row for each of them,
+            shape (len, m); only the order and the ties of a row's numbers mean anything.
         """
+        last, ids = self.last(), self.agenda.ids
         said = {
-            name: counted
-            for name, vote in self.last().items()
-            if (counted := ballot_of(vote.said)) is not None
+            i: counted
+            for i, one in enumerate(self.ids)
+            if one in last and (counted := ballot_of(last[one].said)) is not None
         }
-        ids = self.agenda.ids
-        if all(isinstance(one, Ratings) and one.ids == ids for one in said.values()):
+        if said and all(isinstance(one, Ratings) and one.ids == ids for one in said.values()):
             values = np.array([one.values for one in said.values() if isinstance(one, Ratings)])
-            return dict(zip(said, -values, strict=True))
-        profile = Profile.from_said(list(said.values()), ids)
-        return dict(zip(said, profile.ranks, strict=True))
+            return list(said), -values
+        return list(said), Profile.from_said(list(said.values()), ids).ranks
 
 
 @dataclass(frozen=True)
@@ -109,6 +115,11 @@ class Batch:
     items: Floats
     said: Floats
     size: int
+
+    @functools.cached_property
+    def attainment(self) -> Floats:
+        """1 - regret, shape (b, n)."""
+        return 1 - self.regret
 
 
 Columns = Mapping[tuple[str, str], Floats]
@@ -133,6 +144,10 @@ class Evaluator(Plugin, abc.ABC):
         """Return (measure, subject) -> values (b,), NaN where `measure` gives None; None: can't."""
         return None
 
+    @functools.cached_property
+    def _conventions(self) -> tuple[tuple[str, str], ...]:
+        return tuple((key, str(getattr(self, key))) for key in type(self).__pydantic_fields__)
+
     def result(
         self,
         subject: str,
@@ -144,7 +159,7 @@ class Evaluator(Plugin, abc.ABC):
     ) -> Result:
         """Return a result of this measure; None or NaN is undefined and needs a reason."""
         # Beyond 12 digits the order of summation shows, and that is no part of the result.
-        number = None if value is None or math.isnan(value) else round(float(value), 12) + 0.0
+        number = None if value is None or math.isnan(value) else round(value, 12) + 0.0
         return Result(
             measure=self.name,
             subject=subject,
@@ -154,7 +169,7 @@ class Evaluator(Plugin, abc.ABC):
             n=n,
             direction=self.direction,
             range=self.bounds,
-            conventions=tuple([(key, str(value)) for key, value in self.__dict__.items()]),
+            conventions=self._conventions,
         )
 
 

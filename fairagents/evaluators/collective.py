@@ -14,9 +14,9 @@ from fairagents.spec import Floats
 Scale = Literal["attainment", "worth"]
 
 
-def _scores(scale: Scale, worths: Floats, regret: Floats) -> Floats:
+def _scores(scale: Scale, found: Evidence | Batch) -> Floats:
     """Return what is compared across stakeholders, shape (..., n)."""
-    return worths if scale == "worth" else 1 - regret
+    return found.worths if scale == "worth" else found.attainment
 
 
 class WorstOff(Evaluator):
@@ -34,7 +34,7 @@ class WorstOff(Evaluator):
 
     def measure(self, evidence: Evidence) -> tuple[Result, ...]:
         """Return the collective result; its reason names who is worst off."""
-        scores = _scores(self.scale, evidence.worths, evidence.regret).tolist()
+        scores = _scores(self.scale, evidence).tolist()
         counted = [(v, i) for v, i in zip(scores, evidence.ids, strict=True) if not math.isnan(v)]
         if not counted:
             return (self.result("collective", None, n=0, reason="nobody has anything at stake"),)
@@ -44,7 +44,7 @@ class WorstOff(Evaluator):
 
     def batch(self, batch: Batch) -> Columns:
         """Return the collective column."""
-        scores = _scores(self.scale, batch.worths, batch.regret)
+        scores = _scores(self.scale, batch)
         low = np.where(np.isnan(scores), np.inf, scores).min(axis=1)
         return {(self.name, "collective"): np.where(np.isinf(low), np.nan, low)}
 
@@ -65,27 +65,26 @@ class Gini(Evaluator):
 
     def measure(self, evidence: Evidence) -> tuple[Result, ...]:
         """Return the collective result."""
-        scores = _scores(self.scale, evidence.worths, evidence.regret)
-        counted = scores[~np.isnan(scores)]
-        return (self.of(counted),)
+        scores = _scores(self.scale, evidence)
+        return (self.of(scores[~np.isnan(scores)]),)
 
     def of(self, scores: Floats) -> Result:
         """Return the Gini of numbers >= 0, shape (n,), as a result."""
         n = len(scores)
         if n == 0:
             return self.result("collective", None, n=0, reason="no scores")
-        if (scores < 0).any():
+        if scores.min() < 0:
             return self.result("collective", None, n=n, reason="a score is negative")
-        if not scores.sum() > 0:
+        if not scores.any():
             return self.result("collective", None, n=n, reason="all scores are 0")
-        value = float(_gini(scores[None])[0])
+        value = float(_gini(scores))
         if n == 1:
             return self.result("collective", value, n=1, status="degenerate", reason="one score")
         return self.result("collective", value, n=n)
 
     def batch(self, batch: Batch) -> Columns:
         """Return the collective column."""
-        scores = _scores(self.scale, batch.worths, batch.regret)
+        scores = _scores(self.scale, batch)
         if np.isnan(scores).any():
             values = [self.of(row[~np.isnan(row)]).value for row in scores]
             return {(self.name, "collective"): np.array(values, dtype=np.float64)}
@@ -94,10 +93,9 @@ class Gini(Evaluator):
 
 
 def _gini(x: Floats) -> Floats:
-    """Return the Gini of each row, shape (b,)."""
-    n = x.shape[1]
-    weights = 2 * np.arange(1, n + 1) - n - 1
-    value: Floats = np.sort(x, axis=1) @ weights / (n * x.sum(axis=1))
+    """Return the Gini over the last axis, shape (...)."""
+    n = x.shape[-1]
+    value: Floats = np.sort(x, axis=-1) @ np.arange(1 - n, n, 2) / (n * x.sum(axis=-1))
     return value
 
 

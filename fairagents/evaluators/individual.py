@@ -52,7 +52,7 @@ class Regret(Evaluator):
         """Return one result per stakeholder."""
         n = len(evidence.decision.outcome.ids)
         results = []
-        exact = [e[2] for e in evidence.setting.extremes]
+        exact = evidence.setting.ends[2].tolist()
         for one, value, known in zip(evidence.ids, evidence.regret.tolist(), exact, strict=True):
             if math.isnan(value):
                 reason = "every feasible outcome is worth the same"
@@ -86,15 +86,12 @@ class Alignment(Evaluator):
 
     def measure(self, evidence: Evidence) -> tuple[Result, ...]:
         """Return one result per stakeholder; undefined for one that abstained."""
-        places, items = evidence.places(), evidence.items
-        rows = [i for i, one in enumerate(evidence.ids) if one in places]
-        values = np.full(len(items), np.nan)
-        if rows:
-            said = np.array([places[evidence.ids[i]] for i in rows])
-            values[rows] = aligned(said, items[rows], self.k or evidence.setting.size)
+        (rows, said), items = evidence.places(), evidence.items
+        found = aligned(said, items[rows], self.k or evidence.setting.size).tolist()
+        values = dict(zip(rows, found, strict=True))
         results = []
-        for one, value in zip(evidence.ids, values.tolist(), strict=True):
-            if one not in places:
+        for i, one in enumerate(evidence.ids):
+            if (value := values.get(i)) is None:
                 results.append(self.result(one, None, n=0, reason="no ballot in the last round"))
                 continue
             reason = "own worth is the same for all on the agenda" if math.isnan(value) else ""
@@ -123,9 +120,8 @@ def aligned(places: Floats | Ints, items: Floats, k: int) -> Floats:
     above, tied = places < cut, places == cut
     left = k - above.sum(axis=1)
     top = (above * items).sum(axis=1) + left * (tied * items).sum(axis=1) / tied.sum(axis=1)
-    best = np.partition(items, -k, axis=1)[:, -k:].mean(axis=1)
-    mean = items.mean(axis=1)
-    span = best - mean
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value: Floats = np.where(span > FLAT, (top / k - mean) / span, np.nan)
+    best = np.partition(items, -k, axis=1)[:, -k:].sum(axis=1)
+    mean = items.sum(axis=1) / items.shape[1]
+    span = best / k - mean
+    value: Floats = (top / k - mean) / np.where(span > FLAT, span, np.nan)
     return value

@@ -103,18 +103,18 @@ class Rule(Plugin, abc.ABC):
                 f"{self.label}: the task is over {task.ids[:5]}... ({len(task.ids)} alternatives) "
                 f"and the ballots over {profile.ids[:5]}... ({len(profile.ids)}), in that order"
             )
-        chosen = task.fill(sequence)
-        tiers = _tiers(profile.ids, order.levels, sequence)
+        chosen = [profile.ids[i] for i in task.fill(sequence)]
+        ordered = [profile.ids[i] for i in sequence.tolist()]
+        tiers = _tiers(ordered, order.levels[sequence])
         totals: tuple[tuple[str, float], ...] = ()
         if order.totals is not None:
-            ordered = (profile.ids[i] for i in sequence.tolist())
             totals = tuple(zip(ordered, order.totals[sequence].tolist(), strict=True))
         return Decision(
             rule=self.label,
-            outcome=Outcome.slate([profile.ids[i] for i in chosen]),
+            outcome=Outcome.slate(chosen),
             tiers=tiers,
             totals=totals,
-            ties=_decisive(tiers, {profile.ids[i] for i in chosen}),
+            ties=_decisive(tiers, set(chosen)),
             tie_break=self.tie_break,
             notes=order.notes,
             trace=tuple(order.tables),
@@ -197,21 +197,15 @@ def _number(weight: Fraction) -> int | float:
     return weight.numerator if weight.denominator == 1 else float(weight)
 
 
-def _tiers(ids: Sequence[str], levels: Ints, sequence: Ints) -> Tiers:
-    tiers: list[list[str]] = []
-    before = -1
-    for i, level in zip(sequence.tolist(), levels[sequence].tolist(), strict=True):
-        if level != before:
-            tiers.append([])
-            before = level
-        tiers[-1].append(ids[i])
-    return tuple(map(tuple, tiers))
+def _tiers(ids: Sequence[str], levels: Ints) -> Tiers:
+    """Return ordered ids as tiers; their levels are ascending."""
+    ends = [*(np.flatnonzero(levels[1:] != levels[:-1]) + 1).tolist(), len(ids)]
+    if len(ends) == len(ids):
+        return tuple(zip(ids))
+    return tuple(tuple(ids[a:b]) for a, b in zip([0, *ends], ends, strict=False))
 
 
 def _decisive(tiers: Tiers, chosen: set[str]) -> Tiers:
     """Return the tiers of which the tie-break took some and left others."""
-    return tuple(
-        tier
-        for tier in tiers
-        if len(tier) > 1 and 0 < sum(one in chosen for one in tier) < len(tier)
-    )
+    several = [tier for tier in tiers if len(tier) > 1]
+    return tuple(tier for tier in several if 0 < sum(one in chosen for one in tier) < len(tier))

@@ -61,7 +61,7 @@ def test_ratings_in_chunks(way: Way, server: FakeOllama) -> None:
     assert sorted(one for ids in asked for one in ids) == sorted(IDS)
     for request, ids in zip(server.chats, asked, strict=True):
         assert ids == listed(request.body)
-    assert vote.source.attempts == 3 and [c.attempt for c in brief.calls] == [1, 2, 3]
+    assert vote.attempts == 3 and [c.attempt for c in brief.calls] == [1, 2, 3]
     assert len({r.body["options"]["seed"] for r in server.chats}) == 3
 
 
@@ -118,15 +118,14 @@ def test_the_form_depends_on_the_agenda_only(server: FakeOllama) -> None:
 def test_what_stands_on_the_vote(server: FakeOllama) -> None:
     policy = llm(server, temperature=0.7, options={"top_k": 5})
     vote = policy.propose(brief_of(seed=8))
-    source = vote.source
-    assert source.model == "fake:latest" and len(source.digest) == 64 and source.seed == 8
-    assert dict(source.options) == {
+    assert vote.model == "fake:latest" and len(vote.digest) == 64 and vote.seed == 8
+    assert dict(vote.options) == {
         "form": "rank", "reveal": "nothing", "temperature": "0.7", "num_ctx": "4096",
         "num_predict": "512", "top_k": "5",
     }  # fmt: skip
-    assert re.fullmatch(r"[0-9a-f]{16}", source.prompt)
-    assert source.policy == "llm(model='ollama:fake', temperature=0.7, options={'top_k': 5})"
-    assert (source.attempts, source.tokens_out > 0, source.tokens_in > 50) == (1, True, True)
+    assert re.fullmatch(r"[0-9a-f]{16}", vote.prompt)
+    assert vote.policy == "llm(model='ollama:fake', temperature=0.7, options={'top_k': 5})"
+    assert (vote.attempts, vote.tokens_out > 0, vote.tokens_in > 50) == (1, True, True)
     sent = server.chats[0].body["options"]
     assert (sent["temperature"], sent["num_ctx"], sent["num_predict"]) == (0.7, 4096, 512)
     assert sent["top_k"] == 5 and 0 <= sent["seed"] < 2**31
@@ -140,8 +139,8 @@ def test_attempts_are_recorded_with_their_seconds(server: FakeOllama, stage: Sta
         (1, "transport"), (2, "duplicate"), (3, "ok"),
     ]  # fmt: skip
     assert all(c.seconds > 0 and c.url == server.url for c in brief.calls)
-    assert sum(c.tokens_in for c in brief.calls) == vote.source.tokens_in
-    assert sum(c.tokens_out for c in brief.calls) == vote.source.tokens_out
+    assert sum(c.tokens_in for c in brief.calls) == vote.tokens_in
+    assert sum(c.tokens_out for c in brief.calls) == vote.tokens_out
     assert vote.codes == ("duplicate", "partial", "transport")
 
 
@@ -224,7 +223,7 @@ def test_a_prompt_that_the_server_cut(way: Way, monkeypatch: pytest.MonkeyPatch)
     with FakeOllama() as fake:
         vote = way(llm(fake), brief_of())
         assert isinstance(vote.said, Abstention) and vote.codes == ("prompt_cut",)
-        assert "raise num_ctx" in vote.said.detail and vote.source.attempts == 1
+        assert "raise num_ctx" in vote.said.detail and vote.attempts == 1
         counted[0] = 12
         vote = way(llm(fake), brief_of())
         assert (vote.status, vote.codes) == ("ok", ("prompt_tokens",))

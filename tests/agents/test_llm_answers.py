@@ -88,7 +88,7 @@ def test_malformed(way: Way, form: Form, behaviour: str, server: FakeOllama, sta
     vote = way(llm(server, form=form), brief)
     assert (vote.status, vote.codes) == (status, codes)
     attempts = 1 if status == "ok" else 2
-    assert len(server.chats) == vote.source.attempts == len(brief.calls) == attempts
+    assert len(server.chats) == vote.attempts == len(brief.calls) == attempts
     if isinstance(vote.said, Abstention):
         assert vote.said.code == leading and vote.said.detail
     else:
@@ -132,7 +132,7 @@ def test_lost_on_the_way(way: Way, behaviour: str, server: FakeOllama, stage: St
     stage.plan = [behaviour] * 3
     brief = brief_of()
     vote = way(llm(server, **fast), brief)
-    assert (vote.status, vote.codes, vote.source.attempts) == ("abstained", (code,), 3)
+    assert (vote.status, vote.codes, vote.attempts) == ("abstained", (code,), 3)
     assert isinstance(vote.said, Abstention) and vote.said.code == code
     assert server.url not in vote.model_dump_json() and vote.said.detail
     assert [c.outcome for c in brief.calls] == [code] * 3
@@ -142,13 +142,13 @@ def test_lost_on_the_way(way: Way, behaviour: str, server: FakeOllama, stage: St
     server.requests.clear()
     stage.plan = [behaviour]
     vote = way(llm(server, **fast), brief_of())
-    assert (vote.status, vote.codes, vote.source.attempts) == ("ok", (code,), 2)
+    assert (vote.status, vote.codes, vote.attempts) == ("ok", (code,), 2)
     one, two = server.chats
     assert one.body == two.body
 
     stage.plan = [behaviour]
     vote = way(llm(server, retries=0, **fast), brief_of())
-    assert (vote.status, vote.source.attempts) == ("abstained", 1)
+    assert (vote.status, vote.attempts) == ("abstained", 1)
 
 
 @both
@@ -166,7 +166,7 @@ def test_without_a_second_try_the_first_answer_is_repaired(
 ) -> None:
     stage.plan = ["duplicates"]
     vote = way(llm(server, reasks=0), brief_of())
-    assert (vote.status, vote.source.attempts) == ("repaired", 1)
+    assert (vote.status, vote.attempts) == ("repaired", 1)
 
 
 @both

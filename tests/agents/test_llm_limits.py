@@ -34,10 +34,10 @@ both = pytest.mark.parametrize("way", WAYS)
 def test_max_calls(way: Way, server: FakeOllama, stage: Stage) -> None:
     vote = way(llm(server), brief_of(calls=0))
     assert isinstance(vote.said, Abstention) and vote.said.code == "max_calls"
-    assert (vote.codes, vote.source.attempts, server.chats) == (("max_calls",), 0, [])
+    assert (vote.codes, vote.attempts, server.chats) == (("max_calls",), 0, [])
     stage.plan = ["empty"]
     vote = way(llm(server), brief_of(calls=1))
-    assert (vote.codes, vote.source.attempts) == (("empty", "max_calls"), 1)
+    assert (vote.codes, vote.attempts) == (("empty", "max_calls"), 1)
     vote = way(llm(server, form="rate", chunk=4), brief_of(calls=2))
     assert (vote.status, vote.codes) == ("repaired", ("max_calls", "partial"))
     assert isinstance(vote.said, Ratings) and len(vote.said.ids) == 8
@@ -51,9 +51,9 @@ def test_deadline(way: Way, server: FakeOllama, stage: Stage) -> None:
     vote = way(llm(server), brief_of(seconds=0.3))
     assert time.monotonic() - started < 1.3
     assert isinstance(vote.said, Abstention) and vote.codes == ("deadline",)
-    assert (vote.said.code, vote.source.attempts) == ("deadline", 1)
+    assert (vote.said.code, vote.attempts) == ("deadline", 1)
     vote = way(llm(server), brief_of(seconds=0.0))
-    assert (vote.codes, vote.source.attempts) == (("deadline",), 0)
+    assert (vote.codes, vote.attempts) == (("deadline",), 0)
 
 
 @both
@@ -64,7 +64,7 @@ def test_no_further_try_that_the_deadline_would_cut(
     started = time.monotonic()
     vote = way(llm(server, backoff=30), brief_of(seconds=5))
     assert time.monotonic() - started < 4
-    assert (vote.codes, vote.source.attempts) == (("deadline", "transport"), 1)
+    assert (vote.codes, vote.attempts) == (("deadline", "transport"), 1)
 
 
 @both
@@ -84,8 +84,8 @@ def test_any_langchain_chat_model(way: Way) -> None:
     policy = LLM(model=chat)
     policy.prepare()
     vote = way(policy, brief_of())
-    assert (vote.status, vote.codes, vote.source.attempts) == ("ok", ("not_json",), 2)
-    assert vote.source.model == "GenericFakeChatModel" and vote.source.digest == ""
+    assert (vote.status, vote.codes, vote.attempts) == ("ok", ("not_json",), 2)
+    assert vote.model == "GenericFakeChatModel" and vote.digest == ""
     assert policy.label == "llm(model='GenericFakeChatModel')"
     assert policy.to_data() == {"model": "GenericFakeChatModel"}
     with pytest.raises(SpecError, match="temperature: set on the chat model object itself"):
@@ -115,7 +115,7 @@ def test_a_chat_model_that_fails_is_data(way: Way) -> None:
     vote = way(LLM(model=Broken()), brief)
     assert isinstance(vote.said, Abstention) and vote.said.code == "model_error"
     assert vote.said.detail == "OSError: quota used up"
-    assert vote.source.model == "Broken:broken-1" and vote.source.attempts == 1
+    assert vote.model == "Broken:broken-1" and vote.attempts == 1
     assert [c.outcome for c in brief.calls] == ["model_error"]
 
 
@@ -130,8 +130,8 @@ def test_a_chat_model_that_hangs_is_left_at_the_deadline(way: Way) -> None:
 def test_an_ollama_model_built_by_the_user(way: Way, server: FakeOllama) -> None:
     chat = connect("ollama:fake", url=server.url, temperature=0.3, num_ctx=3000)
     vote: Vote = way(LLM(model=chat), brief_of())
-    assert vote.status == "ok" and len(vote.source.digest) == 64
-    assert dict(vote.source.options)["num_ctx"] == "3000"
+    assert vote.status == "ok" and len(vote.digest) == 64
+    assert dict(vote.options)["num_ctx"] == "3000"
     assert server.chats[0].body["options"]["seed"] != 0
 
 

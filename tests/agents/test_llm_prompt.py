@@ -88,7 +88,7 @@ def test_worth_is_shown_on_request_only_and_recorded(server: FakeOllama) -> None
     assert shown["id"][-1] == "worth to you, 0 to 1"
     worth = dict(zip(brief.agenda.ids, brief.worth, strict=True))
     assert all(shown[one][-1] == f"{worth[one]:.2f}" for one in IDS)
-    assert ("reveal", "worth") in vote.source.options and "reveal='worth'" in vote.source.policy
+    assert ("reveal", "worth") in vote.options and "reveal='worth'" in vote.policy
 
 
 def test_a_quantity_that_is_the_worth_itself_is_not_shown(server: FakeOllama) -> None:

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from fairagents.ballot import Abstention, Approvals, Plan, Ranking, Ratings, Source, Vote
+from fairagents.ballot import Abstention, Approvals, Plan, Ranking, Ratings, Vote
 from fairagents.errors import SpecError
 from fairagents.outcome import Outcome
 from fairagents.profile import Profile, doubled_borda, exact, ranks_of_ratings
-
-SOURCE = Source(policy="test")
 
 
 @pytest.mark.parametrize(
@@ -29,7 +27,7 @@ SOURCE = Source(policy="test")
 )
 def test_a_vote_survives_json_with_its_form(said: Any) -> None:
     silent = isinstance(said, Abstention)
-    vote = Vote(stakeholder="ann", said=said, status="abstained" if silent else "ok", source=SOURCE)
+    vote = Vote(stakeholder="ann", said=said, status="abstained" if silent else "ok", policy="test")
     back = Vote.from_json(vote.to_json())
     assert back == vote
     assert type(back.said) is type(said)
@@ -48,11 +46,11 @@ def test_a_vote_survives_json_with_its_form(said: Any) -> None:
         (lambda: Ratings(ids=("a", "a"), values=(0.1, 0.2)), "rated id 'a' is given twice"),
         (lambda: Approvals(ids=("a", "a")), "approved id 'a' is given twice"),
         (
-            lambda: Vote(stakeholder="x", said=Ranking(ids=()), status="abstained", source=SOURCE),
+            lambda: Vote(stakeholder="x", said=Ranking(ids=()), status="abstained", policy="test"),
             "status 'abstained' does not fit a ranking",
         ),
         (
-            lambda: Vote(stakeholder="x", said=Abstention(code="c"), source=SOURCE),
+            lambda: Vote(stakeholder="x", said=Abstention(code="c"), policy="test"),
             "status 'ok' does not fit a abstention",
         ),
         (lambda: Profile.from_rankings([["a", "z"]], ["a"]), "ballot 1 names 'z', which is not up"),

@@ -46,8 +46,7 @@ class Spent(Policy):
         while not brief.budget.take():
             taken += 1
         vote = Utility().propose(brief)
-        source = vote.source.model_copy(update={"attempts": taken})
-        return vote.model_copy(update={"source": source})
+        return vote.model_copy(update={"attempts": taken})
 
 
 class Impostor(Policy):
@@ -94,7 +93,7 @@ def test_a_vote_in_another_name_is_refused() -> None:
 def test_calls_are_shared_out_whoever_is_faster(calls: int, shares: Sequence[int]) -> None:
     council = trio(policy=Spent(), max_calls=calls)
     for verdict in (council.decide(case()), council.run(case())):
-        assert [vote.source.attempts for vote in verdict.votes] == shares
+        assert [vote.attempts for vote in verdict.votes] == shares
 
 
 def test_one_case_without_a_decision_loses_no_other() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import threading
 import warnings
@@ -17,7 +18,7 @@ from pydantic import BaseModel, PrivateAttr
 
 from fairagents.agents.base import Agent, Brief, Policy
 from fairagents.agents.scripted import Utility
-from fairagents.ballot import Abstention, Agenda, Approvals, Plan, Ranking, Ratings, Source, Vote
+from fairagents.ballot import Abstention, Agenda, Approvals, Plan, Ranking, Ratings, Vote
 from fairagents.case import Case
 from fairagents.council import STATE_TYPES, Council, CouncilState, serializer
 from fairagents.decision import Call, Decision, Result, Table
@@ -200,12 +201,65 @@ def test_cancelling_adecide_cancels_what_is_still_asked() -> None:
     assert policy._log == ["asked", "cancelled"]
 
 
+# -- the event loop of scripted councils -----------------------------------------------------------
+
+
+def test_decide_gives_the_same_bytes_within_a_running_event_loop() -> None:
+    council = trio()
+    want = council.run(case(2)).canonical()
+
+    async def main() -> tuple[bytes, bytes]:
+        return council.decide(case(2)).canonical(), (await council.adecide(case(2))).canonical()
+
+    assert {council.decide(case(2)).canonical(), *asyncio.run(main())} == {want}
+
+
+class Interrupted(Policy):
+    """Is interrupted from the keyboard the first time, as in the middle of a decision."""
+
+    _done: list[bool] = PrivateAttr(default_factory=list)
+
+    def propose(self, brief: Brief) -> Vote:
+        if not self._done:
+            self._done.append(True)
+            raise KeyboardInterrupt
+        return Utility().propose(brief)
+
+
+def test_a_decision_interrupted_from_the_keyboard_leaves_nothing_behind() -> None:
+    council = Council(TRIO, agents(party("ann"), party("bob"), policy=Interrupted()))
+    with pytest.raises(KeyboardInterrupt):
+        council.decide(case(2))
+    assert not asyncio.all_tasks(council._loops._loop)
+    assert council.decide(case(2)).canonical() == council.run(case(2)).canonical()
+
+
+def test_event_loops_are_closed_with_their_thread_and_with_the_council() -> None:
+    council = trio()
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    def decide(by: Council) -> None:
+        by.decide(case(2))
+        loops.append(by._loops._loop)
+
+    decide(council)
+    thread = threading.Thread(target=decide, args=(council,))
+    thread.start()
+    thread.join()
+    gc.collect()
+    assert [loop.is_closed() for loop in loops] == [False, True]
+    del council
+    gc.collect()
+    assert loops[0].is_closed()
+
+
 # -- checkpoints ---------------------------------------------------------------------------------
 
 VOTE = Vote(
     stakeholder="ann",
     said=Ranking.of(["a", ["b", "c"]]),
-    source=Source(policy="p", options=(("t", "0"),)),
+    policy="p",
+    options=(("t", "0"),),
 )
 LIMITS = (
     AtMostPer(column="land", count=1), Include(ids=("a",)), Exclude(group=CONSTRAINTS[0].accepts),
@@ -214,7 +268,6 @@ LIMITS = (
 STATE: list[BaseModel] = [
     VOTE,
     VOTE.said,
-    VOTE.source,
     VOTE.model_copy(update={"said": Ratings(ids=("a",), values=(0.5,))}),
     VOTE.model_copy(update={"said": Approvals(ids=("a",))}),
     VOTE.model_copy(update={"said": Plan(outcome=Outcome.slate("ab"))}),
@@ -335,7 +388,7 @@ class Counting(Policy):
         )  # fmt: skip
         if code:
             return brief.vote(Abstention(code=code), self, (code,))
-        return Utility().propose(brief).model_copy(update={"source": Source(policy=self.label)})
+        return Utility().propose(brief).model_copy(update={"policy": self.label, "seed": None})
 
 
 @pytest.mark.parametrize("most", [0, 1, 2, 3, None])

@@ -119,7 +119,7 @@ def test_offers_and_feedback_reach_the_agents_of_the_next_round() -> None:
     for vote in verdict.votes:
         assert isinstance(vote.said, Ranking)
         assert vote.said.reason == f"round {vote.round}"
-    seeds = {v.source.seed for v in verdict.votes}
+    seeds = {v.seed for v in verdict.votes}
     assert len(seeds) == 6
 
 

@@ -90,7 +90,7 @@ def test_results_follow_their_definitions(problem: tuple[Council, Case]) -> None
             )
         elif alignment.value is not None:
             assert alignment.value <= 1 + 1e-9
-            if vote.source.policy in ("utility", "utility(form='ranking')"):
+            if vote.policy in ("utility", "utility(form='ranking')"):
                 assert alignment.value == pytest.approx(1, abs=1e-4)
     worst, spread = verdict.result("worst_off"), verdict.result("gini")
     assert worst.n == spread.n == len(attained)

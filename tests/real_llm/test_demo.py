@@ -51,7 +51,7 @@ def report(verdicts: Sequence[Verdict]) -> str:
     counts: dict[str, Counter[Any]] = {
         "status": Counter(vote.status for vote in votes),
         "codes": Counter(code for vote in votes for code in vote.codes),
-        "attempts": Counter(vote.source.attempts for vote in votes),
+        "attempts": Counter(vote.attempts for vote in votes),
     }
     lines = [f"{NAME}: {len(votes)} votes, {len(calls)} calls, "
              f"at most {max(call.tokens_in for call in calls)} tokens of prompt"]  # fmt: skip
@@ -67,9 +67,9 @@ def test_tourism(smollm_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     for vote in votes:
         assert vote.status in ("ok", "repaired", "abstained")
         assert vote.status == "ok" or vote.codes
-        assert vote.source.model == NAME and vote.source.attempts >= 1
+        assert vote.model == NAME and vote.attempts >= 1
     assert all(call.tokens_in <= 2048 - 120 for v in verdicts for call in v.calls)
-    first = sum(vote.status == "ok" and vote.source.attempts == 1 for vote in votes)
+    first = sum(vote.status == "ok" and vote.attempts == 1 for vote in votes)
     assert 10 * first >= len(votes)
     again = council(smollm_url).decide(CASES[-1])
     assert again.canonical() == verdicts[-1].canonical()
