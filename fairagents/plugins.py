@@ -14,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, ClassVar, Generic, TypeVar
 
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
 from fairagents.errors import SpecError, did_you_mean
 from fairagents.record import Record
-
-REFERENCE_SCHEMA = {"anyOf": [{"type": "string"}, {"type": "object", "maxProperties": 1}]}
-"""JSON Schema of a reference to a plug-in."""
 
 
 class Plugin(Record):
@@ -84,6 +85,22 @@ class Plugins(Generic[P]):
     @functools.cached_property
     def _found(self) -> dict[str, EntryPoint]:
         return {point.name: point for point in entry_points(group=self.group)}
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        """Make `Annotated[Rule, RULES]` a field that takes references and writes them."""
+        return core_schema.no_info_before_validator_function(
+            self.build,
+            handler(source),
+            serialization=core_schema.plain_serializer_function_ser_schema(self.dump),
+        )
+
+    def __get_pydantic_json_schema__(
+        self, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON Schema of a reference: a name, or `{name: {field: value}}`."""
+        return {"anyOf": [{"type": "string"}, {"type": "object", "maxProperties": 1}]}
 
     def names(self) -> list[str]:
         """Return all names, built-in ones first in their own order."""

@@ -12,13 +12,11 @@ from pydantic import (
     BeforeValidator,
     Field,
     JsonValue,
-    PlainSerializer,
-    WithJsonSchema,
     model_validator,
 )
 
 from fairagents.errors import SpecError
-from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.plugins import Plugin, Plugins
 from fairagents.record import Many, Pair, Record
 
 if TYPE_CHECKING:
@@ -91,12 +89,7 @@ class Column(Indicator):
 
 INDICATORS = Plugins[Indicator]("indicator", {"column": "fairagents.spec:Column"}, base=Indicator)
 
-IndicatorRef = Annotated[
-    Indicator,
-    BeforeValidator(INDICATORS.build),
-    PlainSerializer(INDICATORS.dump),
-    WithJsonSchema(REFERENCE_SCHEMA),
-]
+IndicatorRef = Annotated[Indicator, INDICATORS]
 
 
 class Predicate(Record):

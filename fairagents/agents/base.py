@@ -8,13 +8,11 @@ import time
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
-
 from fairagents.ballot import Abstention, Agenda, Said, Vote
 from fairagents.case import Pool
 from fairagents.decision import Call
 from fairagents.errors import Failure, SpecError, aguard, guard
-from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.plugins import Plugin, Plugins
 from fairagents.record import Record
 from fairagents.spec import Floats, Ints, Stakeholder
 from fairagents.task import Task
@@ -178,12 +176,7 @@ POLICIES = Plugins[Policy](
     base=Policy,
 )
 
-PolicyRef = Annotated[
-    Policy,
-    BeforeValidator(POLICIES.build),
-    PlainSerializer(POLICIES.dump),
-    WithJsonSchema(REFERENCE_SCHEMA),
-]
+PolicyRef = Annotated[Policy, POLICIES]
 
 
 class Agent(Record):

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from fairagents.ballot import Agenda, Ratings, Vote, ballot_of
 from fairagents.decision import Decision, Result
 from fairagents.errors import Failure, guard
-from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.plugins import Plugin, Plugins
 from fairagents.profile import Profile
 from fairagents.setting import Setting
 from fairagents.spec import Floats, Ints
@@ -185,12 +184,7 @@ EVALUATORS = Plugins[Evaluator](
     base=Evaluator,
 )
 
-EvaluatorRef = Annotated[
-    Evaluator,
-    BeforeValidator(EVALUATORS.build),
-    PlainSerializer(EVALUATORS.dump),
-    WithJsonSchema(REFERENCE_SCHEMA),
-]
+EvaluatorRef = Annotated[Evaluator, EVALUATORS]
 
 
 def evaluate(evaluators: Sequence[Evaluator], evidence: Evidence) -> Iterator[Result]:

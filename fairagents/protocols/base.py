@@ -6,11 +6,9 @@ import abc
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
-
 from fairagents.ballot import Vote
 from fairagents.decision import Decision
-from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.plugins import Plugin, Plugins
 
 
 @dataclass(frozen=True)
@@ -87,9 +85,4 @@ PROTOCOLS = Plugins[Protocol](
     "protocol", {"one_shot": "fairagents.protocols.base:OneShot"}, base=Protocol
 )
 
-ProtocolRef = Annotated[
-    Protocol,
-    BeforeValidator(PROTOCOLS.build),
-    PlainSerializer(PROTOCOLS.dump),
-    WithJsonSchema(REFERENCE_SCHEMA),
-]
+ProtocolRef = Annotated[Protocol, PROTOCOLS]

@@ -9,14 +9,13 @@ from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
 
 from fairagents.ballot import Tiers
 from fairagents.decision import Decision, Table
 from fairagents.errors import BallotError
 from fairagents.feasible import Feasible
 from fairagents.outcome import Outcome
-from fairagents.plugins import REFERENCE_SCHEMA, Plugin, Plugins
+from fairagents.plugins import Plugin, Plugins
 from fairagents.profile import Profile, doubled_borda
 from fairagents.seeds import Words, id_words, tie_keys
 from fairagents.spec import Floats, Ints
@@ -146,12 +145,7 @@ RULES = Plugins[Rule](
     base=Rule,
 )
 
-RuleRef = Annotated[
-    Rule,
-    BeforeValidator(RULES.build),
-    PlainSerializer(RULES.dump),
-    WithJsonSchema(REFERENCE_SCHEMA),
-]
+RuleRef = Annotated[Rule, RULES]
 
 
 def levels_of(totals: Floats | Ints, tolerance: float = 0.0) -> Ints:
