@@ -20,12 +20,15 @@ class Table(Record):
 
     Attributes:
         cut: number of further rows that were left out for size; 0 means the table is whole.
+        how: how the last column follows from the others, as `fairagents.rules.trace.recount`
+            reads it; "" where nothing is to be recomputed.
     """
 
     name: str
     columns: Listed[str]
     rows: Listed[Listed[Cell]]
     cut: int = 0
+    how: str = ""
 
 
 class Decision(Record):
@@ -39,8 +42,12 @@ class Decision(Record):
         ties: groups of alternatives that the tie-break put in order and that decided who is in.
         tie_break: how ties fell.
         optimal: False when the rule stopped before it could prove its outcome.
-        lottery: probabilities, where the rule is one over outcomes.
+        gap: how far from a proved bound the rule's objective is, where it is not proved.
+        lottery: the probabilities that the rule drew from, of who comes first.
+        winners: all tied winning slates of a rule that chooses slates as wholes, up to a limit.
+        more: whether there are tied winning slates beyond those listed.
         notes: conventions that were applied to these ballots, in words.
+        warnings: what a reader must know of these ballots under this rule.
         trace: tables from which the totals can be recomputed.
     """
 
@@ -53,7 +60,10 @@ class Decision(Record):
     optimal: bool = True
     gap: float | None = None
     lottery: Lottery | None = None
+    winners: Tiers = ()
+    more: bool = False
     notes: Listed[str] = ()
+    warnings: Listed[str] = ()
     trace: Listed[Table] = ()
 
     def table(self, name: str) -> Table:

@@ -197,7 +197,7 @@ class Session:
             results=tuple(evaluate(self.setup.evaluators, evidence)),
             rounds=rounds,
             stopped=stopped,
-            warnings=(*self.warnings(votes), *self.refused(decision)),
+            warnings=(*self.warnings(votes), *self.refused(decision), *decision.warnings),
             calls=tuple(sorted(calls, key=lambda c: (c.round, order[c.stakeholder], c.attempt))),
         )
 

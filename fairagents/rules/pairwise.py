@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fairagents.decision import Table
 from fairagents.errors import BallotError
 from fairagents.profile import Profile
-from fairagents.rules.base import TRACE_ROWS, Order, Rule, levels_of
+from fairagents.rules.base import Basis, Needs, Order, OrderRule, levels_of
+from fairagents.rules.trace import column_table, matrix_table
 
 MOST = 5000
 """A pairwise matrix of more alternatives is refused: it would take over 200 MB."""
@@ -40,7 +40,7 @@ def margins(profile: Profile) -> tuple[Any, int]:
     return matrix, scale
 
 
-class Copeland(Rule):
+class Copeland(OrderRule):
     """Copeland's rule: an alternative scores a point for each duel won and `alpha` for each tied.
 
     total(a) = |{b : margin(a, b) > 0}| + alpha |{b != a : margin(a, b) = 0}|, from exact
@@ -52,8 +52,8 @@ class Copeland(Rule):
     (('a',), ('b',), ('c',))
     """
 
-    needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ranks"
-    basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "ordinal"
+    needs: ClassVar[Needs] = "ranks"
+    basis: ClassVar[Basis] = "ordinal"
 
     alpha: float = Field(default=0.5, ge=0, le=1)
 
@@ -64,21 +64,8 @@ class Copeland(Rule):
         tied = len(profile.ids) - 1 - wins - losses
         totals = wins + self.alpha * tied
         levels = levels_of(totals, 1e-12)
-        shown = np.argsort(levels, kind="stable")[:TRACE_ROWS].tolist()
-        ids, cut = profile.ids, len(profile.ids) - len(shown)
-        duels = Table(
-            name="duels",
-            columns=("alternative", "won", "tied", "lost", "total"),
-            rows=tuple(
-                (ids[i], int(wins[i]), int(tied[i]), int(losses[i]), float(totals[i]))
-                for i in shown
-            ),
-            cut=cut,
-        )
-        margin = Table(
-            name="margins",
-            columns=("alternative", *(ids[j] for j in shown)),
-            rows=tuple((ids[i], *(float(matrix[i, j] / scale) for j in shown)) for i in shown),
-            cut=cut,
-        )
+        columns = ("won", "tied", "lost", "total")
+        cells, values = (wins, tied, losses, totals), (1.0, self.alpha, 0.0)
+        duels = column_table("duels", profile.ids, columns, cells, levels, "sum", values)
+        margin = matrix_table("margins", profile.ids, matrix / scale, levels)
         return Order(levels, totals, (margin, duels))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
 from fairagents.profile import Profile, doubled_borda
-from fairagents.rules.base import Order, Rule, ballot_table, levels_of
+from fairagents.rules.base import Basis, Needs, Order, OrderRule, levels_of
+from fairagents.rules.trace import ballot_table
 from fairagents.spec import Floats, Ints
 
 
-class Borda(Rule):
+class Borda(OrderRule):
     """Borda's rule: a ballot gives an alternative one point for each one it places lower.
 
     total(a) = sum_v w_v (|{b : a above b}| + |{b != a : a tied with b}| / 2); tied places share
@@ -23,8 +24,8 @@ class Borda(Rule):
     (('b', 3.0), ('a', 2.0), ('c', 1.0))
     """
 
-    needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ranks"
-    basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "ordinal"
+    needs: ClassVar[Needs] = "ranks"
+    basis: ClassVar[Basis] = "ordinal"
 
     def order(self, profile: Profile) -> Order:
         """Order by total points."""
@@ -33,12 +34,12 @@ class Borda(Rule):
         exact = weights @ doubled
         levels = levels_of(exact)
         totals = exact.astype(np.float64) / (2 * scale)
-        table = ballot_table("points", profile, doubled / 2, levels, totals)
+        table = ballot_table("points", profile, doubled / 2, levels, totals, "sum")
         return Order(levels, totals, (table,))
 
-    def batch(self, ratings: Floats, weights: Ints) -> Floats | Ints | None:
+    def batch(self, said: Floats, weights: Ints) -> Floats | Ints | None:
         """Return twice the weighted points of many profiles, shape (b, m)."""
-        totals: Ints = np.einsum("n,bnm->bm", weights, _doubled(ratings))
+        totals: Ints = np.einsum("n,bnm->bm", weights, _doubled(said))
         return totals
 
 

@@ -7,14 +7,14 @@ optimal as a whole is another rule.) Voters who did not rate count by the conven
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from fairagents.decision import Table
 from fairagents.profile import Profile
-from fairagents.rules.base import TOLERANCE, TRACE_ROWS, Order, Rule, ballot_table, levels_of
+from fairagents.rules.base import TOLERANCE, Basis, Needs, Order, OrderRule, levels_of
+from fairagents.rules.trace import ballot_table, column_table
 from fairagents.spec import Floats, Ints
 
 
@@ -30,7 +30,7 @@ def _rated(profile: Profile) -> tuple[Floats, Floats, tuple[str, ...]]:
     return ratings, weights / weights.sum(), note
 
 
-class Utilitarian(Rule):
+class Utilitarian(OrderRule):
     """The utilitarian rule: the greatest weighted mean of ratings.
 
     total(a) = sum_v w_v r_v(a) / sum_v w_v, in [0, 1]; ties within 1e-9. O(n m).
@@ -40,19 +40,19 @@ class Utilitarian(Rule):
     (('b', 0.5), ('a', 0.375))
     """
 
-    needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ratings"
-    basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "cardinal-comparable"
+    needs: ClassVar[Needs] = "ratings"
+    basis: ClassVar[Basis] = "cardinal-comparable"
 
     def order(self, profile: Profile) -> Order:
         """Order by the weighted mean."""
         ratings, weights, notes = _rated(profile)
         totals = weights @ ratings
         levels = levels_of(totals, TOLERANCE)
-        table = ballot_table("ratings", profile, ratings, levels, totals)
+        table = ballot_table("ratings", profile, ratings, levels, totals, "mean")
         return Order(levels, totals, (table,), notes)
 
 
-class Nash(Rule):
+class Nash(OrderRule):
     """The Nash rule: the greatest weighted geometric mean of gains over the disagreement point.
 
     total(a) = prod_v g_v(a)^(w_v / W) with gain g_v(a) = max(0, r_v(a) - d) over voters with a
@@ -65,8 +65,8 @@ class Nash(Rule):
     (('a',), ('b',))
     """
 
-    needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ratings"
-    basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "cardinal"
+    needs: ClassVar[Needs] = "ratings"
+    basis: ClassVar[Basis] = "cardinal"
 
     disagreement: float = Field(default=0.0, ge=0, lt=1)
 
@@ -81,18 +81,13 @@ class Nash(Rule):
         first = levels_of(reached, TOLERANCE)
         # Both keys are compared with a tolerance, so they are made whole numbers first.
         levels = levels_of(-(first * len(means) + levels_of(means, TOLERANCE)))
-        table = ballot_table("gains", profile, gains, levels, means)
-        shown = np.argsort(levels, kind="stable")[:TRACE_ROWS].tolist()
-        keys = Table(
-            name="keys",
-            columns=("alternative", "share of voice with a gain", "geometric mean of gains"),
-            rows=tuple((profile.ids[i], float(reached[i]), float(means[i])) for i in shown),
-            cut=len(profile.ids) - len(shown),
-        )
+        table = ballot_table("gains", profile, gains, levels, means, "geometric")
+        columns = ("share of voice with a gain", "geometric mean of gains")
+        keys = column_table("keys", profile.ids, columns, (reached, means), levels)
         return Order(levels, means, (table, keys), notes)
 
 
-class Leximin(Rule):
+class Leximin(OrderRule):
     """The leximin rule: the worst-off voter first, then the next, ...
 
     Ratings of an alternative are sorted upwards and compared place by place; weights count as
@@ -102,8 +97,8 @@ class Leximin(Rule):
     (('a',), ('b',))
     """
 
-    needs: ClassVar[Literal["ranks", "ratings", "approvals"]] = "ratings"
-    basis: ClassVar[Literal["ordinal", "cardinal", "cardinal-comparable"]] = "cardinal-comparable"
+    needs: ClassVar[Needs] = "ratings"
+    basis: ClassVar[Basis] = "cardinal-comparable"
 
     def order(self, profile: Profile) -> Order:
         """Order by the sorted ratings, lexicographically."""
@@ -111,7 +106,7 @@ class Leximin(Rule):
         vectors = _sorted_clones(ratings, profile.whole_weights[0])
         _, inverse = np.unique(np.round(vectors, 9), axis=0, return_inverse=True)
         levels: Ints = inverse.max() - inverse.reshape(-1)
-        table = ballot_table("ratings", profile, ratings, levels, ratings.min(axis=0))
+        table = ballot_table("ratings", profile, ratings, levels, ratings.min(axis=0), "min")
         return Order(levels, None, (table,), notes)
 
 

@@ -90,7 +90,7 @@ def test_a_plug_in_of_no_kind_hears_what_would_be_right() -> None:
 
 def test_an_abstract_class_names_what_is_to_be_given() -> None:
     with pytest.raises(
-        SpecError, match="is an abstract rule: name a subclass of it that gives ord"
+        SpecError, match="is an abstract rule: name a subclass of it that gives decide"
     ):
         RULES.build({"fairagents.rules.base:Rule": {"tie_break": "borda"}})
 
