@@ -6,8 +6,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from fairagents._wording import explanation
 from fairagents.ballot import Agenda, Tiers, Vote
 from fairagents.case import Case
+from fairagents.errors import SpecError, did_you_mean
 from fairagents.outcome import Lottery, Outcome
 from fairagents.record import Listed, Pair, Record, Row, canonical
 
@@ -72,6 +74,29 @@ class Decision(Record):
             if one.name == name:
                 return one
         raise KeyError(f"no table {name!r}; there are {[t.name for t in self.trace]}")
+
+    def explain(self, *ids: str) -> str:
+        """Return how the decision came about, worded from the trace, one line per fact.
+
+        Args:
+            ids: the alternatives whose totals are worked out; by default the first three of the
+                rule's order.
+
+        Raises:
+            SpecError: an id was not up for decision.
+
+        >>> from fairagents.profile import Profile
+        >>> from fairagents.rules import Borda
+        >>> profile = Profile.from_rankings([["a", "b"], ["b", "a"]], weights=[2, 1])
+        >>> print(Borda()(profile).explain("a"))
+        borda: a is first; the slate is a, b
+        points: a = 2 x 1 (1) = 2
+        """
+        known = [one for tier in self.tiers for one in tier]
+        for one in ids:
+            if one not in known:
+                raise SpecError(f"{one!r} was not up for decision; {did_you_mean(one, known)}")
+        return explanation(self, ids or known[:3])
 
 
 class Result(Record):

@@ -139,9 +139,10 @@ class Feasible:
         """
         enough = self.plain and int(self.allowed.sum()) >= self.size
         if not (enough or possible(self._limits)):
-            raise self._infeasible()
+            raise self.infeasible()
 
-    def _infeasible(self) -> InfeasibleError:
+    def infeasible(self) -> InfeasibleError:
+        """Return the error that says which limits clash."""
         limits = self.clash()
         if not limits:
             return InfeasibleError(f"no feasible {self.task.kind} was found within the time limit")
@@ -152,6 +153,10 @@ class Feasible:
         )
 
     # -- optima -----------------------------------------------------------------------------
+
+    def programme(self) -> Programme:
+        """Return a programme over the amounts, to which more can be added."""
+        return Programme(self._limits, self.size)
 
     def best(
         self,
@@ -188,10 +193,10 @@ class Feasible:
             order = np.argsort(-sign * worth.values, kind="stable")
             x = self._chosen(self.fill(order))
             return self._solution(x, [worth], sign, start=start)
-        programme = Programme(self._limits, self.size)
+        programme = self.programme()
         cells, weights = programme.worth(worth, sense)
         found = programme.solve(cells, -sign * weights, time_limit=time_limit, gap=_GAP)
-        x = self._amounts(found)
+        x = self.amounts(found)
         bound = worth.constant - sign * proven(found)
         return self._solution(x, [worth], sign, bound=bound, gap=_GAP, start=start)
 
@@ -216,10 +221,10 @@ class Feasible:
             return min(float(worth.of(chosen)[0]) for worth in worths)
         return min(float(worth.constant + worth.values @ x) for worth in worths)
 
-    def _amounts(self, found: Any) -> Floats:
+    def amounts(self, found: Any) -> Floats:
         """Return the amounts a programme found; an `InfeasibleError` if there are none."""
         if found.x is None:
-            raise self._infeasible()
+            raise self.infeasible()
         x = np.asarray(found.x[: self._limits.cells])
         return x.round() if self.integral else x.clip(0)
 
@@ -263,7 +268,7 @@ class Feasible:
         if self.plain and not worth.variety and len(worth.least) <= 1:
             free = np.flatnonzero(self.allowed)
             if len(free) < self.size:
-                raise self._infeasible()
+                raise self.infeasible()
             return *slate_extremes(worth, free, self.size), True
         ends = [self._best(worth, "min", time_limit), self._best(worth, "max", time_limit)]
         low, high = (end.value if end.optimal else end.bound for end in ends)
@@ -281,9 +286,9 @@ class Feasible:
         if not worths:
             raise SpecError("a floor takes at least one worth function")
         self._fit(worths)
-        found = Programme(self._limits, self.size).maximin(worths, relaxed=True)
+        found = self.programme().maximin(worths, relaxed=True)
         if found.x is None:
-            raise self._infeasible()
+            raise self.infeasible()
         return found
 
     def floor(
@@ -315,7 +320,7 @@ class Feasible:
         relaxed = self._relaxed(worths)
         bound = -proven(relaxed)
         if not self.integral:
-            x = self._amounts(relaxed)
+            x = self.amounts(relaxed)
             return self._solution(x, worths, bound=bound, gap=_GAP, start=start)
         best = None
         if self.size:
@@ -324,12 +329,12 @@ class Feasible:
             best = self._solution(x, worths, bound=bound, gap=gap, status="local", start=start)
             if best.optimal or mode == "local":
                 return best
-        found = Programme(self._limits, self.size).maximin(
+        found = self.programme().maximin(
             worths, relaxed=False, time_limit=time_limit, gap=gap * _INSIDE
         )
         ends = [] if best is None else [best.x]
         if best is None or found.x is not None:
-            ends.append(self._amounts(found))
+            ends.append(self.amounts(found))
         x = max(ends, key=lambda end: self._least(worths, end))
         # HiGHS's presolve is known to err now and then: what a solution contradicts is no bound.
         claim = -proven(found)
@@ -348,7 +353,7 @@ class Feasible:
 
     def _require_slate(self) -> None:
         if self._slates.some is None:
-            raise self._infeasible()
+            raise self.infeasible()
 
     def completable(self, prefix: Sequence[int], banned: Collection[int] = ()) -> bool:
         """Tell whether a partial slate can be completed within all limits.

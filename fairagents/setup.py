@@ -70,6 +70,10 @@ class Setup:
         if not self.agents:
             raise SpecError("a council needs at least one agent")
         self._check_types()
+        if self.rule.decides != "slate":
+            raise SpecError(
+                f"a council decides slates so far, and {self.rule.label} a {self.rule.decides}"
+            )
         require_unique([agent.id for agent in self.agents], "stakeholder")
         if not 1 <= self.quorum <= len(self.agents):
             raise SpecError(f"quorum must lie in 1..{len(self.agents)}, not {self.quorum!r}")

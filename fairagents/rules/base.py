@@ -33,7 +33,7 @@ TOLERANCE = 1e-9
 MOST_WINNERS = 100
 """Tied winning committees are listed up to this number; `Decision.more` says there are others."""
 
-Needs = Literal["ranks", "ratings", "approvals"]
+Needs = Literal["ranks", "ratings", "approvals", "plans", "values"]
 Basis = Literal["ordinal", "cardinal", "cardinal-comparable"]
 TieBreak = Literal["seeded", "borda", "priority", "lexicographic"]
 
@@ -133,6 +133,7 @@ class Rule(Plugin, abc.ABC):
     "lexicographic"; what is still tied then falls by the seeded hash.
 
     Class attributes say what the rule is:
+        decides: "slate", "division" or "assignment".
         needs: the form of ballot it reads; others are derived, and a note says so.
         basis: what of the ballots it uses: their order, their numbers within one voter, or
             their numbers across voters.
@@ -141,6 +142,7 @@ class Rule(Plugin, abc.ABC):
             fails, and a kept profile shows it.
     """
 
+    decides: ClassVar[Literal["slate", "division", "assignment"]] = "slate"
     needs: ClassVar[Needs]
     basis: ClassVar[Basis]
     formula: ClassVar[str] = ""

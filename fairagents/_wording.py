@@ -1,0 +1,111 @@
+"""Words a decision from its trace: what was counted for whom, where ties fell, what is unproved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from fairagents.decision import Decision, Table
+
+Pairs = list[tuple[str, Any, Any]]
+"""(column, weight, cell) of one row, empty cells left out."""
+
+
+def explanation(decision: Decision, ids: Sequence[str]) -> str:
+    """Return how a decision came about, one line per fact.
+
+    Args:
+        decision: what is to be explained.
+        ids: the alternatives whose totals are worked out.
+    """
+    lines = [_result(decision)]
+    for table in decision.trace:
+        lines += [f"{table.name}: {_row(table, one)}" for one in ids if _row(table, one)]
+    lines += [_tie(decision, tier) for tier in decision.ties]
+    if decision.lottery is not None:
+        chances = zip(decision.lottery.outcomes, decision.lottery.probabilities, strict=True)
+        drawn = ", ".join(f"{o.what[0]} with probability {_number(p)}" for o, p in chances)
+        lines.append(f"drawn by the seed: {drawn} to come first")
+    if len(decision.winners) > 1:
+        several = "; ".join(_join(one) for one in decision.winners[:5])
+        more = ", and more" if decision.more or len(decision.winners) > 5 else ""
+        lines.append(f"tied slates ({len(decision.winners)} listed): {several}{more}")
+    if not decision.optimal:
+        gap = "" if decision.gap is None else f", at most {_number(decision.gap)} from the bound"
+        lines.append(f"the best that was found; not proved to be the best{gap}")
+    return "\n".join([*lines, *decision.notes, *decision.warnings])
+
+
+def _result(decision: Decision) -> str:
+    first = decision.tiers[0] if decision.tiers else ()
+    ahead = (
+        f"{_join(first)} {'is' if len(first) == 1 else 'are tied'} first" if first else "decided"
+    )
+    if set(decision.outcome.to) == {"everyone"}:
+        return f"{decision.rule}: {ahead}; the slate is {', '.join(decision.outcome.what)}"
+    return f"{decision.rule}: {len(decision.outcome.what)} shares are given"
+
+
+def _tie(decision: Decision, tier: Sequence[str]) -> str:
+    inside = [one for one in tier if one in decision.outcome.what]
+    verb = "is" if len(inside) == 1 else "are"
+    return (
+        f"{_join(tier)} were tied; {_join(inside)} {verb} in by the {decision.tie_break} tie-break"
+    )
+
+
+def _row(table: Table, one: str) -> str:
+    """Return how an alternative's total follows in one table; "" where it has none there."""
+    weights: Sequence[Any] = [1] * (len(table.columns) - 2)
+    if table.rows and table.rows[0][0] == "weight":
+        weights = table.rows[0][1:-1]
+    row = next((row for row in table.rows if row[0] == one), None)
+    if row is None or not table.how:
+        return ""
+    if table.how in ("wins", "losses"):
+        return (
+            f"{one} {'beats' if table.how == 'wins' else 'is beaten by'} {_number(row[-1])} others"
+        )
+    cells = zip(table.columns[1:-1], weights, row[1:-1], strict=True)
+    pairs = [(name, w, c) for name, w, c in cells if c is not None]
+    return f"{one} = {_HOW[table.how](pairs)} = {_number(row[-1])}"
+
+
+def _sum(pairs: Pairs) -> str:
+    terms = [
+        f"{_number(c)} ({name})" if w == 1 else f"{_number(w)} x {_number(c)} ({name})"
+        for name, w, c in pairs
+        if w and c
+    ]
+    return " + ".join(terms) or "0"
+
+
+def _mean(pairs: Pairs) -> str:
+    return f"({_sum(pairs)}) / {_number(sum(w for _, w, _ in pairs))}"
+
+
+def _extreme(word: str) -> Callable[[Pairs], str]:
+    return lambda pairs: f"the {word} of {', '.join(_number(c) for _, _, c in pairs)}"
+
+
+_HOW: dict[str, Callable[[Pairs], str]] = {
+    "sum": _sum,
+    "mean": _mean,
+    "geometric": lambda pairs: (
+        "the weighted geometric mean of "
+        + ", ".join(f"{_number(c)} ({name})" for name, _, c in pairs if c > 0)
+    ),
+    "min": _extreme("least"),
+    "max": _extreme("greatest"),
+    "count": lambda pairs: "the number of " + ", ".join(name for name, _, _ in pairs),
+    "last": lambda pairs: f"the last of {', '.join(_number(c) for _, _, c in pairs)}",
+}
+
+
+def _join(ids: Sequence[str]) -> str:
+    return " and ".join([", ".join(ids[:-1]), ids[-1]] if len(ids) > 1 else ids)
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)
