@@ -367,6 +367,12 @@ class Feasible:
         """
         return self._slates.completable([int(i) for i in prefix], frozenset(int(i) for i in banned))
 
+    def extendable(self, given: Sequence[tuple[int, int]]) -> bool:
+        """Tell whether some outcome gives at least one unit for each (recipient, alternative)."""
+        fixed = np.full(self._limits.cells, np.nan)
+        fixed[[r * len(self.ids) + a for r, a in given]] = 1.0
+        return self.programme().any(fixed).x is not None
+
     def fill(self, order: Sequence[int] | Ints) -> tuple[int, ...]:
         """Go through an order, best first, and take what keeps the slate completable.
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 NAMES: dict[str, dict[str, str]] = {
     "positional": {
+        "plurality": "Plurality",
+        "veto": "Veto",
+        "k_approval": "KApproval",
         "borda": "Borda",
+        "dowdall": "Dowdall",
+        "scoring": "Scoring",
     },
     "pairwise": {
         "condorcet": "Condorcet",
@@ -16,8 +21,11 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "welfare": {
         "utilitarian": "Utilitarian",
+        "relative_utilitarian": "RelativeUtilitarian",
         "nash": "Nash",
+        "maximin": "Maximin",
         "leximin": "Leximin",
+        "threshold_sum": "ThresholdSum",
     },
     "slates": {
         "utilitarian_slate": "UtilitarianSlate",
@@ -25,6 +33,14 @@ NAMES: dict[str, dict[str, str]] = {
         "leximin_slate": "LeximinSlate",
         "nash_slate": "NashSlate",
     },
+    "assignment": {
+        "serial_dictatorship": "SerialDictatorship",
+        "round_robin": "RoundRobin",
+        "rank_maximal": "RankMaximal",
+        "leximin_assignment": "LeximinAssignment",
+        "deferred_acceptance": "DeferredAcceptance",
+    },
+    "serial": {"probabilistic_serial": "ProbabilisticSerial"},
     "divisible": {
         "mean_plan": "MeanPlan",
         "utilitarian_division": "UtilitarianDivision",
