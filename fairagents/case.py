@@ -136,7 +136,8 @@ class Pool:
     def values(self, indicator: Indicator) -> Floats:
         """Return an indicator's values, computed once per pool; shape and finiteness checked."""
         first = self.catalogue.first(indicator)
-        return self.once(("values", id(first)), lambda: self._read(first))
+        _, values = self.once(("values", id(first)), lambda: (first, self._read(first)))
+        return values
 
     def _read(self, indicator: Indicator) -> Floats:
         for name in indicator.requires():
@@ -146,7 +147,10 @@ class Pool:
                     f"indicator {indicator.label} reads column {name!r}, which catalogue "
                     f"{self.catalogue.name!r} does not have; {did_you_mean(name, known)}"
                 )
-        values = np.asarray(indicator.values(self), dtype=np.float64)
+        try:
+            values = np.asarray(indicator.values(self), dtype=np.float64)
+        except ValueError as error:
+            raise SpecError(f"indicator {indicator.label} returned no numbers: {error}") from None
         if values.shape != (len(self),):
             raise SpecError(
                 f"indicator {indicator.label} returned shape {values.shape}, not ({len(self)},)"

@@ -30,6 +30,9 @@ from fairagents.tables import check_name, read_table
 R = TypeVar("R")
 S = TypeVar("S", bound=Record)
 
+MOST_KEPT = 20_000
+"""How many computed things a catalogue keeps at most."""
+
 
 class ColumnSpec(Record):
     """What a column holds.
@@ -258,8 +261,14 @@ class Catalogue:
         return data
 
     def once(self, key: object, make: Callable[[], R]) -> R:
-        """Return what `make` gives, computed once per catalogue and key."""
+        """Return what `make` gives, computed once per catalogue and key.
+
+        What is kept is dropped when there is more than `MOST_KEPT` of it, so that a server that
+        makes new stakeholders for each request does not grow for ever.
+        """
         if key not in self._cache:
+            if len(self._cache) >= MOST_KEPT:
+                self._cache.clear()
             self._cache[key] = make()
         found: R = self._cache[key]
         return found
@@ -267,16 +276,22 @@ class Catalogue:
     def first(self, spec: S) -> S:
         """Return the first spec equal to this one that was ever asked for here.
 
-        So equal specs share what is computed of them. They are compared only once, as text, and
-        then told apart by identity, which costs less than reading a column; keeping each keeps
-        its identity from being used again.
+        So equal specs share what is computed of them. They are compared only once and then told
+        apart by identity, since hashing one costs more than reading a column; keeping each keeps
+        its identity from being used again. One that can't be hashed is only equal to itself.
         """
-        key = ("first", id(spec))
-        found: tuple[S, S] = self.once(key, lambda: (spec, self._equal(spec)))
+        found: tuple[S, S] = self.once(("first", id(spec)), lambda: (spec, self._equal(spec)))
         return found[1]
 
     def _equal(self, spec: S) -> S:
-        return self.once((type(spec), spec.to_json()), lambda: spec)
+        try:
+            return self.once((type(spec), spec), lambda: spec)
+        except TypeError:
+            return spec
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was computed: its keys hold identities that mean nothing in a copy."""
+        return {**self.__dict__, "_cache": {}}
 
     def cell(self, id: str, column: str) -> Any:
         """Return one cell as plain data: a number, a word, a list, or None where unknown."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import operator
 import threading
-import weakref
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextvars import copy_context
 from typing import Annotated, Any
 
 from langchain_core.runnables import RunnableLambda
@@ -72,54 +74,29 @@ class CouncilState(TypedDict, total=False):
 Event = dict[str, Any]
 
 
-class _Loops(threading.local):
-    """An event loop of its own for each thread that decides, kept from case to case.
+def _inline(
+    fn: Callable[..., Any],
+    *args: Any,
+    __name__: str | None = None,
+    __cancel_on_exit__: bool = False,
+    __reraise_on_exit__: bool = True,
+    __next_tick__: bool = False,
+    **kwargs: Any,
+) -> Future[Any]:
+    """Run a node at once in the caller's thread: what LangGraph's runner takes to submit one.
 
-    A new one would cost as much as a third of a decision. It is closed when its thread or the
-    council is gone.
+    A graph that a scripted agent runs inside inherits this; where that is asynchronous its nodes
+    become tasks of its event loop.
     """
-
-    def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._held = _Held()
-        weakref.finalize(self._held, self._loop.close)
-
-    def run(self, coroutine: Coroutine[Any, Any, Verdict]) -> Verdict:
-        """Return what a coroutine gives; each starts from the caller's context."""
-        try:
-            return self._loop.run_until_complete(coroutine)
-        except KeyboardInterrupt:
-            self._loop.run_until_complete(_drop())
-            raise
-
-
-async def _drop() -> None:
-    """Cancel what an interrupted run left behind in its event loop."""
-    left = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in left:
-        task.cancel()
-    await asyncio.gather(*left, return_exceptions=True)
-
-
-class _Held:
-    """Is gone when what holds it is gone."""
-
-
-def _in_event_loop() -> bool:
+    future: Future[Any] = Future()
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _coroutine(node: Callable[[CouncilState], Any]) -> Callable[[CouncilState], Awaitable[Any]]:
-    """Return a node as a coroutine that never waits."""
-
-    async def inline(state: CouncilState) -> Any:
-        return node(state)
-
-    return inline
+        found = copy_context().run(fn, *args, **kwargs)
+        if inspect.iscoroutine(found):
+            return asyncio.ensure_future(found)  # type: ignore[return-value]
+        future.set_result(found)
+    except Exception as error:
+        future.set_exception(error)
+    return future
 
 
 class Council:
@@ -174,7 +151,6 @@ class Council:
             agent.policy.prepare()
         self._sessions: OrderedDict[int, Session] = OrderedDict()
         self._lock = threading.Lock()
-        self._loops = _Loops()
 
     # -- deciding ---------------------------------------------------------------------------
 
@@ -186,21 +162,11 @@ class Council:
             InfeasibleError: no outcome meets the task's limits; it names those that clash.
             DecisionError: no decision came about; the message says why.
         """
-        if self.setup.scripted and not _in_event_loop():
-            return self._loops.run(self.adecide(case))
-        return _verdict(self.graph.invoke({"case": case}, config=self._config))
+        return _verdict(self.graph.invoke({"case": case}, config=self._sync_config))
 
     async def adecide(self, case: Case) -> Verdict:
         """Decide one case without blocking; cancelling the task cancels what is still asked."""
-        if not self.setup.scripted:
-            return _verdict(await self.graph.ainvoke({"case": case}, config=self._config))
-        last: Mapping[str, Any] = {}
-        # What `ainvoke` does, without its record of every node's update.
-        async for values in self._inline.astream(
-            {"case": case}, config=self._config, stream_mode="values", output_keys=["verdict"]
-        ):
-            last = values
-        return _verdict(last)
+        return _verdict(await self.graph.ainvoke({"case": case}, config=self._config))
 
     def decide_many(
         self, cases: Iterable[Case], *, workers: int = 2, engine: bool | None = None
@@ -224,7 +190,9 @@ class Council:
 
         Types: "vote" (`vote`), "decision" (`round`, `decision`), "verdict" (`verdict`).
         """
-        for update in self.graph.stream({"case": case}, config=self._config, stream_mode="updates"):
+        for update in self.graph.stream(
+            {"case": case}, config=self._sync_config, stream_mode="updates"
+        ):
             for node, change in update.items():
                 yield from _events(node, change or {})
 
@@ -247,38 +215,32 @@ class Council:
         """The compiled graph, without a checkpointer."""
         return self.compile()
 
-    @functools.cached_property
-    def _inline(self) -> CompiledStateGraph[Any, Any, Any, Any]:
-        """The same graph for an event loop, in which scripted agents answer one after the other.
-
-        They hold the interpreter, so in threads they would wait for each other all the same, and
-        the threads of one decision cost more than the decision.
-        """
-        return self._compiled(_coroutine, {})
-
     def compile(self, **options: Any) -> CompiledStateGraph[Any, Any, Any, Any]:
         """Compile the graph; `options` (say, a checkpointer) go to LangGraph's `compile`."""
-        return self._compiled(lambda node: node, options)
-
-    def _compiled(
-        self, wrap: Callable[[Any], Any], options: Mapping[str, Any]
-    ) -> CompiledStateGraph[Any, Any, Any, Any]:
         builder: Any = StateGraph(
             CouncilState, input_schema=CouncilInput, output_schema=CouncilOutput
         )
         asks = {agent.id: f"ask_{agent.id}" for agent in self.setup.agents}
         # Both say where to go on themselves: conditional edges would read the state once more.
         targets = (*asks.values(), "evaluate")
-        builder.add_node("open", wrap(self._open), destinations=targets)
-        builder.add_node("settle", wrap(self._settle), destinations=targets)
-        builder.add_node("evaluate", wrap(self._evaluate))
+        builder.add_node("open", self._open, destinations=targets)
+        builder.add_node("settle", self._settle, destinations=targets)
+        builder.add_node("evaluate", self._evaluate)
         for agent in self.setup.agents:
-            builder.add_node(asks[agent.id], wrap(self._ask(agent)))
+            builder.add_node(asks[agent.id], self._ask(agent))
             # One plain edge each: a join of all would wait for ever for those not asked.
             builder.add_edge(asks[agent.id], "settle")
         builder.add_edge(START, "open")
         builder.add_edge("evaluate", END)
         return builder.compile(name="council", **options)  # type: ignore[no-any-return]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Keep what a council is made of; what it holds ready is made anew where it arrives."""
+        return {"setup": self.setup}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.setup = state["setup"]
+        self._sessions, self._lock = OrderedDict(), threading.Lock()
 
     def mermaid(self) -> str:
         """Return the graph as a Mermaid diagram."""
@@ -288,6 +250,15 @@ class Council:
     def _config(self) -> Any:
         # Rounds are bounded by the protocol; this only keeps LangGraph's own limit out of the way.
         return {"recursion_limit": 3 * self.setup.protocol.limit + 5, "run_name": "council"}
+
+    @property
+    def _sync_config(self) -> Any:
+        if not self.setup.scripted:
+            return self._config
+        # Scripted agents hold the interpreter, so in threads they would only wait for each other,
+        # and threads cost more than the decision. Where LangGraph does not know this key, it
+        # starts them all the same.
+        return {**self._config, "configurable": {"__pregel_runner_submit": lambda: _inline}}
 
     def _session(self, case: Case) -> Session:
         """Return the run's session; a run that resumes elsewhere builds it anew."""

@@ -49,7 +49,7 @@ class Profile:
         forms: Sequence[str],
     ) -> None:
         self.ids, self.voters, self.forms = tuple(ids), tuple(voters), tuple(forms)
-        self.weights = _exact(tuple(weights), tuple(map(type, weights)))
+        self.weights = all_exact(weights)
         self.ranks, self.ratings, self.approvals = ranks, ratings, approvals
         shape = (len(self.voters), len(self.ids))
         if not self.ids:
@@ -227,6 +227,14 @@ class Profile:
             ratings = ratings.copy()
             ratings[rows] = doubled / (2 * (len(self.ids) - 1))
         return ratings, derived
+
+
+def all_exact(weights: Sequence[Weight]) -> tuple[Fraction, ...]:
+    """Return all weights exactly; as `exact`, which repeated weights don't ask again."""
+    try:
+        return _exact(tuple(weights), tuple(map(type, weights)))
+    except TypeError:  # what can't be hashed is no number either
+        return tuple(exact(w) for w in weights)
 
 
 @functools.lru_cache(maxsize=256)

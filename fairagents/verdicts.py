@@ -22,7 +22,7 @@ from fairagents.protocols.base import OneShot
 from fairagents.seeds import derive, id_words, tie_keys
 from fairagents.setting import Setting, regret_of, slate_ends
 from fairagents.setup import Setup
-from fairagents.spec import Floats, Indicator, Ints
+from fairagents.spec import Floats, Ints
 from fairagents.worth import worth, worth_of_many
 
 BATCH = 512
@@ -237,7 +237,7 @@ def _worths(settings: Sequence[Setting]) -> tuple[Floats, Floats] | None:
     stakeholders = settings[0].stakeholders
     items = np.empty((len(pools), len(stakeholders), len(pools[0])))
     linear = np.empty_like(items)
-    read: dict[Indicator, Floats] = {}
+    read: dict[int, Floats] = {}
     for i, one in enumerate(stakeholders):
         arrays = worth_of_many(one, pools, size, read)
         if arrays is None:

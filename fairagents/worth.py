@@ -104,7 +104,9 @@ def _once(pool: Pool, spec: Record, fixed: bool, compute: Callable[[], R], *more
     What reads only the catalogue is the same in every case over the whole of it.
     """
     home: Pool | Catalogue = pool.catalogue if fixed and pool.rows is None else pool
-    return home.once((id(pool.catalogue.first(spec)), *more), compute)
+    first = pool.catalogue.first(spec)
+    found: tuple[Record, R] = home.once((id(first), *more), lambda: (first, compute()))
+    return found[1]
 
 
 def worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
@@ -120,7 +122,8 @@ def worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
         )
         return _once(pool, stakeholder, fixed, lambda: _worth(stakeholder, pool, size), size)
 
-    return pool.once(("worth", id(stakeholder), size), compute)
+    _, found = pool.once(("worth", id(stakeholder), size), lambda: (stakeholder, compute()))
+    return found
 
 
 def _worth(stakeholder: Stakeholder, pool: Pool, size: int) -> Worth:
@@ -170,7 +173,7 @@ def worth_of_many(
     stakeholder: Stakeholder,
     pools: Sequence[Pool],
     size: int,
-    read: dict[Indicator, Floats] | None = None,
+    read: dict[int, Floats] | None = None,
 ) -> tuple[Floats, Floats] | None:
     """Return `items` and `mean` of `worth` over many pools of equal size at once.
 
@@ -210,14 +213,13 @@ def worth_of_many(
     return np.minimum(mean / weights, 1.0), mean / size
 
 
-def _read_many(
-    indicator: Indicator, pools: Sequence[Pool], read: dict[Indicator, Floats]
-) -> Floats:
+def _read_many(indicator: Indicator, pools: Sequence[Pool], read: dict[int, Floats]) -> Floats:
     """Return an indicator's values over many pools, shape (b, m), or (1, m) where all agree."""
-    if indicator not in read:
+    key = id(pools[0].catalogue.first(indicator))
+    if key not in read:
         alike = all(pool.rows is None for pool in pools) and not indicator.reads_case(pools[0])
-        read[indicator] = np.array([p.values(indicator) for p in (pools[:1] if alike else pools)])
-    return read[indicator]
+        read[key] = np.array([p.values(indicator) for p in (pools[:1] if alike else pools)])
+    return read[key]
 
 
 def _constraints(stakeholder: Stakeholder, pool: Pool) -> tuple[Bools, Floats, tuple[str, ...]]:

@@ -20,7 +20,6 @@ from fairagents.engine import run
 from fairagents.evaluators.collective import gini
 from fairagents.explain import Outside, Reason, reasons, why
 from fairagents.record import Record
-from fairagents.rules.base import RULES
 from fairagents.seeds import derive
 from fairagents.setting import Setting
 from fairagents.spec import Floats
@@ -28,6 +27,9 @@ from fairagents.usecase import UseCase
 
 RANDOM_SLATES = 200
 """How many random feasible slates the baseline averages."""
+
+SIDE_BY_SIDE = ("borda", "copeland", "utilitarian", "nash", "leximin")
+"""The rules that a demo puts the same ballots through."""
 
 SMALL = 40
 """Up to so many candidates the best slate for the worst-off is found exactly."""
@@ -170,7 +172,7 @@ def show(
     found = conflict(setting, mode="milp" if candidates <= SMALL else "local")
     random = yard.random()
     mine = yard.line("", verdict.decision.outcome.ids)
-    rules = council.compare(verdict, list(RULES))
+    rules = council.compare(verdict, SIDE_BY_SIDE)
     return Shown(
         usecase=usecase.name,
         case=verdict.case,

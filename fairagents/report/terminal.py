@@ -51,8 +51,9 @@ def render(shown: Shown, console: Console, *, title: str) -> None:
 
 def _subtitle(shown: Shown) -> str:
     who = shown.model or "scripted agents, no model"
+    voting = sum(one.voice > 0 for one in shown.standings)
     return (
-        f"{len(shown.standings)} stakeholders vote on {shown.agenda} of {shown.candidates} "
+        f"{voting} stakeholders vote on {shown.agenda} of {shown.candidates} "
         f"places; rule: {shown.rule}; votes: {who}; seed {shown.seed}"
     )
 

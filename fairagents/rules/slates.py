@@ -22,7 +22,7 @@ from fairagents.outcome import Linear, Solution
 from fairagents.profile import Profile
 from fairagents.rules.base import Basis, CommitteeRule, Elected, Needs, Ties
 from fairagents.rules.trace import plain
-from fairagents.rules.welfare import _rated as rated
+from fairagents.rules.welfare import said_ratings, shares
 from fairagents.spec import Floats, Ints
 
 
@@ -48,7 +48,8 @@ class SlateRule(CommitteeRule):
 
     def elect(self, profile: Profile, task: Feasible, ties: Ties) -> Elected:
         """Choose the best slate; its members are shown by falling mean rating."""
-        ratings, weights, notes = rated(profile)
+        ratings, notes = said_ratings(profile)
+        weights = shares(profile.whole_weights[0])
         worths = [Linear(row / task.size) for row in ratings]
         found = self.solve(task, worths, profile)
         chosen = np.flatnonzero(found.x > 0.5)
@@ -102,8 +103,8 @@ class UtilitarianSlate(SlateRule):
 
     def solve(self, task: Feasible, worths: list[Linear], profile: Profile) -> Found:
         """Maximise the sum: greedy where the limits form a matroid, else an integer programme."""
-        weights = np.array([float(w) for w in profile.weights])
-        total = sum(w * one.values for w, one in zip(weights / weights.sum(), worths, strict=True))
+        parts = zip(shares(profile.whole_weights[0]), worths, strict=True)
+        total = sum(share * one.values for share, one in parts)
         return Found(task.best(np.asarray(total), time_limit=self.time_limit))
 
 
@@ -175,6 +176,5 @@ class NashSlate(SlateRule):
 
     def solve(self, task: Feasible, worths: list[Linear], profile: Profile) -> Found:
         """Maximise the weighted mean of logarithms."""
-        weights = np.array([float(w) for w in profile.weights])
-        share = weights / weights.sum()
-        return Found(concave(task, worths, share, alpha_fair(1), time_limit=self.time_limit))
+        weights = shares(profile.whole_weights[0])
+        return Found(concave(task, worths, weights, alpha_fair(1), time_limit=self.time_limit))

@@ -68,7 +68,7 @@ def test_the_vectorised_engine_gives_the_same_columns(
 
 def test_borda_over_additive_worth_is_vectorised() -> None:
     assert _vectorises(trio().setup)
-    assert not _vectorises(trio(rule="copeland").setup)
+    assert not _vectorises(trio(rule="nash_slate").setup)
     assert not _vectorises(trio("random").setup)
 
 
