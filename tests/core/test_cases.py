@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from typing import Any
 
 import numpy as np
@@ -10,10 +12,12 @@ from hypothesis import given, strategies as st
 
 from fairagents.case import Case, Pool
 from fairagents.catalogue import Catalogue, ColumnSpec
+from fairagents.council import Council
 from fairagents.errors import CatalogueError, SpecError
-from fairagents.spec import Column, Floats, Indicator, Predicate
+from fairagents.spec import Column, Floats, Indicator, Objective, Predicate, Provenance
 from fairagents.task import Slate
-from tests.core.toys import case, table
+from fairagents.worth import worth
+from tests.core.toys import agents, case, objective, party, table
 
 INNS = Catalogue.from_cells(
     "inns",
@@ -193,3 +197,69 @@ def test_equal_indicators_are_read_once_and_others_are_not_mixed_up() -> None:
     assert pool.values(Column(column="y")).tolist() == [3.0, 4.0]
     other = Pool(pool.catalogue, np.array([1]))
     assert other.values(Column(column="x")).tolist() == [2.0]
+
+
+# -- what is computed once per catalogue -----------------------------------------------------------
+
+
+def price_times(factor: float) -> Indicator:
+    """An indicator of a class of its own, as in a notebook whose cell is run again."""
+
+    class Mine(Column):
+        def values(self, pool: Pool) -> Floats:
+            return factor * pool.numeric("price")
+
+    return Mine(column="price")
+
+
+def test_a_class_defined_again_is_another_indicator() -> None:
+    cities = table(price=[1.0, 2.0])
+    pool = case(1).pool(cities)
+    assert pool.values(price_times(1)).tolist() == [1.0, 2.0]
+    assert pool.values(price_times(-1)).tolist() == [-1.0, -2.0]
+    assert case(1).pool(cities).values(price_times(-1)).tolist() == [-1.0, -2.0]
+
+
+class Weighted(Indicator):
+    """A parameter that can't be hashed."""
+
+    weights: dict[str, float]
+
+    def values(self, pool: Pool) -> Floats:
+        return sum(
+            (w * pool.numeric(name) for name, w in self.weights.items()), np.zeros(len(pool))
+        )
+
+
+def test_an_indicator_with_a_parameter_that_cannot_be_hashed_works_everywhere() -> None:
+    cities = table(price=[1.0, 2.0, 3.0])
+    wants = Objective(
+        id="w", indicator=Weighted(weights={"price": 1.0}), direction="max", anchors=(0.0, 3.0),
+        provenance=Provenance(kind="judgement"),
+    )  # fmt: skip
+    council = Council(cities, agents(party("ann", wants)))
+    one = case(1)
+    many = council.decide_many([one, one])
+    assert many[0].canonical() == council.decide(one).canonical()
+    assert many.outcome(1) == council.decide(one).decision.outcome.ids
+
+
+def test_what_a_catalogue_keeps_is_bounded_and_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fairagents.catalogue.MOST_KEPT", 50)
+    cities = table(ann=[1.0, 2.0, 3.0])
+    for i in range(60):
+        wants = party("ann", objective("ann", (0.0, 3.0 + i)))
+        assert worth(wants, case(1).pool(cities), 1).items.tolist() == [
+            value / (3.0 + i) for value in (1.0, 2.0, 3.0)
+        ]
+        assert len(cities._cache) <= 50
+    assert copy.deepcopy(cities)._cache == {} == pickle.loads(pickle.dumps(cities))._cache
+
+
+def test_an_indicator_that_gives_no_numbers_is_named() -> None:
+    class Words(Column):
+        def values(self, pool: Pool) -> Floats:
+            return ["cheap"] * len(pool)  # type: ignore[return-value]
+
+    with pytest.raises(SpecError, match=r"indicator words\(column='price'\) returned no numbers"):
+        case(1).pool(table(price=[1.0])).values(Words(column="price"))
