@@ -69,7 +69,8 @@ def _row(table: Table, one: str) -> str:
         )
     cells = zip(table.columns[1:-1], weights, row[1:-1], strict=True)
     pairs = [(name, w, c) for name, w, c in cells if c is not None]
-    return f"{one} = {_HOW[table.how](pairs)} = {_number(row[-1])}"
+    words = _HOW.get(table.how) or _extreme(table.how)
+    return f"{one} = {words(pairs)} = {_number(row[-1])}"
 
 
 def _sum(pairs: Pairs) -> str:
@@ -86,7 +87,11 @@ def _mean(pairs: Pairs) -> str:
 
 
 def _extreme(word: str) -> Callable[[Pairs], str]:
-    return lambda pairs: f"the {word} of {', '.join(_number(c) for _, _, c in pairs)}"
+    def words(pairs: Pairs) -> str:
+        cells = [_number(c) if w == 1 else f"{_number(c)} x{_number(w)}" for _, w, c in pairs]
+        return f"the {word} of {', '.join(cells)}"
+
+    return words
 
 
 _HOW: dict[str, Callable[[Pairs], str]] = {

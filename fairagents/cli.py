@@ -319,8 +319,19 @@ def run_(
 @app.command("list")
 def list_(
     kind: Annotated[str, typer.Argument(help="rules, evaluators, policies or usecases.")] = "",
+    needs: Annotated[str, typer.Option(help="Rules that read this form of ballot.")] = "",
+    axiom: Annotated[str, typer.Option(help="Rules that keep this axiom.")] = "",
 ) -> None:
-    """List the names that configuration files and options understand."""
+    """List the names that configuration files and options understand.
+
+    `list rules` says of each rule what it reads and what it does; `--needs ranks --axiom condorcet`
+    narrows that down.
+    """
+    if kind == "rules" or needs or axiom:
+        if kind not in ("", "rules"):
+            raise SpecError(f"--needs and --axiom go with rules, not with {kind!r}")
+        _list_rules(needs, axiom)
+        return
     from fairagents.agents.base import POLICIES
     from fairagents.evaluators.base import EVALUATORS
     from fairagents.plugins import Plugins
@@ -342,6 +353,31 @@ def list_(
     for name, plugins in kinds.items():
         if kind in ("", name):
             typer.echo(f"{name}: {', '.join(plugins.names())}")
+
+
+def _list_rules(needs: str, axiom: str) -> None:
+    """Print the rules that read a form of ballot and keep an axiom, with their formulas."""
+    from typing import get_args
+
+    from fairagents.rules.axioms import AXIOMS
+    from fairagents.rules.base import RULES, Needs
+    from fairagents.rules.matrix import entry
+
+    forms = {"ranking": "ranks", "rankings": "ranks", "approval": "approvals", "rating": "ratings"}
+    needs = forms.get(needs, needs)
+    for what, value, known in (("--needs", needs, get_args(Needs)), ("--axiom", axiom, AXIOMS)):
+        if value and value not in known:
+            raise SpecError(f"{what} {value!r} is not known; {did_you_mean(value, known)}")
+    rules = [RULES.get(name) for name in RULES]
+    found = [
+        rule
+        for rule in rules
+        if needs in ("", rule.needs) and (not axiom or entry(rule, axiom).status == "holds")
+    ]
+    for rule in found:
+        typer.echo(f"{rule.name:24} {rule.needs:10} {rule.formula}")
+    if not found:
+        typer.echo("no rule reads that and keeps that", err=True)
 
 
 def main() -> None:

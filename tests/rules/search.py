@@ -16,7 +16,7 @@ import numpy as np
 
 from fairagents.rules import matrix
 from fairagents.rules.axioms import AXIOMS, Axiom
-from fairagents.rules.base import CommitteeRule, OrderRule, RULES, Rule
+from fairagents.rules.base import RULES, CommitteeRule, OrderRule, Rule
 from fairagents.rules.electorate import Electorate, committees, levels
 
 KEPT = Path(matrix.__file__).parent / "kept"
