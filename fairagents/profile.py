@@ -108,13 +108,18 @@ class Profile:
         ids: Sequence[str],
         weights: Sequence[Weight] | None = None,
         voters: Sequence[str] | None = None,
+        top: float = 1.0,
     ) -> Profile:
-        """Build a profile from an array of scores, shape (n, m), in [0, 1]; NaN is unrated."""
-        ratings = np.asarray(scores, dtype=np.float64)
+        """Build a profile from an array of scores, shape (n, m), in [0, top]; NaN is unrated.
+
+        >>> Profile.from_scores([[5, 3]], ["a", "b"], top=5).ratings.tolist()
+        [[1.0, 0.6]]
+        """
+        ratings = np.asarray(scores, dtype=np.float64) / top
         if ratings.ndim != 2:
             raise BallotError(f"scores must have shape (voters, ids), not {ratings.shape}")
         if ((ratings < 0) | (ratings > 1)).any():
-            raise BallotError("scores must lie in [0, 1]; NaN means unrated")
+            raise BallotError(f"scores must lie in [0, {top:g}]; NaN means unrated")
         return cls._of_ratings(ratings, ids, weights, voters)
 
     @classmethod

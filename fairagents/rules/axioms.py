@@ -166,11 +166,12 @@ def _clone_independence(rule: Rule, e: Electorate) -> str:
     before = winners(rule, e)
     n, m = e.said.shape
     for a in range(m):
-        for pattern in ([0] * n, [1] * n, [v % 2 for v in range(n)]):
-            after = winners(rule, e.saying(_cloned(e.said, a, pattern, rule.needs)))
-            merged = frozenset(a if one == m else one for one in after)
-            if merged != before:
-                return f"a clone of {letter(a)} changes the winners"
+        patterns = ([0] * n, [1] * n, [v % 2 for v in range(n)])
+        copies = [_cloned(e.said, a, pattern, rule.needs) for pattern in patterns]
+        for said in (*copies, _circled(e.said, a, rule.needs)):
+            after = winners(rule, e.saying(said))
+            if frozenset(a if i >= m else i for i in after) != before:
+                return f"{said.shape[1] - m} clones of {letter(a)} change the winners"
     return ""
 
 
@@ -349,6 +350,17 @@ def _cloned(said: Floats, a: int, pattern: Sequence[int], needs: str) -> Floats:
                 near = (other.min() if pattern[v] else other.max()) if len(other) else end
                 clone[v] = (row[a] + near) / 2
     return np.column_stack([said, clone])
+
+
+def _circled(said: Floats, a: int, needs: str) -> Floats:
+    """Return ballots with two clones that, with the original, beat each other in a circle."""
+    n, m = said.shape
+    one = _cloned(said, a, [int(v % 3 == 1) for v in range(n)], needs)
+    # Voters say in turn a > b > c, b > c > a and c > a > b: c stands below b, or above a.
+    above = _cloned(one, a, [1] * n, needs)[:, -1]
+    below = _cloned(one, m, [0] * n, needs)[:, -1]
+    last = np.where(np.arange(n) % 3 == 2, above, below)
+    return np.column_stack([one, last])
 
 
 def _groups(n: int) -> Iterator[tuple[int, ...]]:

@@ -19,6 +19,43 @@ NAMES: dict[str, dict[str, str]] = {
         "minimax": "Minimax",
         "black": "Black",
     },
+    "paths": {
+        "schulze": "Schulze",
+        "ranked_pairs": "RankedPairs",
+        "split_cycle": "SplitCycle",
+    },
+    "stable": {
+        "stable_voting": "StableVoting",
+    },
+    "kemeny": {
+        "kemeny": "Kemeny",
+        "footrule": "Footrule",
+    },
+    "squared": {
+        "squared_kemeny": "SquaredKemeny",
+    },
+    "elimination": {
+        "irv": "InstantRunoff",
+        "coombs": "Coombs",
+    },
+    "nanson": {"baldwin": "Baldwin", "nanson": "Nanson"},
+    "bucklin": {"bucklin": "Bucklin"},
+    "stv": {"stv": "SingleTransferableVote"},
+    "approval": {
+        "approval_voting": "ApprovalVoting",
+        "satisfaction_approval": "SatisfactionApproval",
+    },
+    "sequential": {
+        "seq_pav": "SequentialPav",
+        "seq_cc": "SequentialCc",
+        "rev_seq_pav": "ReverseSequentialPav",
+    },
+    "phragmen": {"seq_phragmen": "SequentialPhragmen"},
+    "shares": {"mes": "EqualShares"},
+    "thiele": {"pav": "Pav", "chamberlin_courant": "ChamberlinCourant"},
+    "monroe": {"monroe": "Monroe"},
+    "leximax": {"leximax_phragmen": "LeximaxPhragmen"},
+    "proportional": {"seq_prop_borda": "SequentialProportionalBorda"},
     "welfare": {
         "utilitarian": "Utilitarian",
         "relative_utilitarian": "RelativeUtilitarian",
@@ -49,6 +86,37 @@ NAMES: dict[str, dict[str, str]] = {
         "nash_division": "NashDivision",
         "alpha_fair_division": "AlphaFairDivision",
     },
+    "means": {
+        "p_mean": "PMean",
+        "atkinson": "Atkinson",
+        "prioritarian": "Prioritarian",
+        "gini_welfare": "GiniWelfare",
+        "owa": "Owa",
+    },
+    "fusion": {
+        "reciprocal_rank_fusion": "ReciprocalRankFusion",
+        "comb_sum": "CombSum",
+        "comb_mnz": "CombMnz",
+    },
+    "cardinal": {
+        "range_voting": "RangeVoting",
+        "star": "Star",
+        "majority_judgment": "MajorityJudgment",
+        "median": "Median",
+    },
+    "lottery": {
+        "maximal_lottery": "MaximalLottery",
+        "proportional_borda": "ProportionalBorda",
+    },
+    "dictatorship": {
+        "random_dictatorship": "RandomDictatorship",
+        "random_serial_dictatorship": "RandomSerialDictatorship",
+    },
+    "meta": {
+        "lexicographic_priority": "LexicographicPriority",
+        "veto_then": "VetoThen",
+        "blend": "Blend",
+    },
 }
 """module -> name of the rule -> its class."""
 
@@ -58,3 +126,11 @@ BUILTIN = {
     for name, cls in classes.items()
 }
 """name of the rule -> `"module:Class"`."""
+
+SLATE_RULES = tuple(
+    name
+    for module, classes in NAMES.items()
+    if module not in ("divisible", "assignment", "serial")
+    for name in classes
+)
+"""The rules that decide slates; the others divide or assign."""

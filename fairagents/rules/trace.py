@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -130,6 +131,26 @@ def _geometric(pairs: Pairs) -> float:
     return math.prod(c ** (w / whole) for w, c in gains) if gains else 0.0
 
 
+def _power(pairs: Pairs) -> float:
+    *cells, (_, p) = pairs
+    scale = (max if p > 0 else min)(c for _, c in cells)
+    if scale == 0:
+        return 0.0
+    whole = sum(w for w, _ in cells)
+    if p == 0:
+        return float(math.prod(c ** (w / whole) for w, c in cells))
+    return float(scale * (sum(w * (c / scale) ** p for w, c in cells) / whole) ** (1 / p))
+
+
+def _median(pairs: Pairs, of: str) -> float:
+    ordered = sorted(pairs, key=lambda pair: pair[1])
+    half = sum(w for w, _ in pairs) / 2
+    ends = list(itertools.accumulate(w for w, _ in ordered))
+    lower = next(c for e, (_, c) in zip(ends, ordered, strict=True) if e > half * (1 - 1e-12))
+    upper = next(c for e, (_, c) in zip(ends, ordered, strict=True) if e > half * (1 + 1e-12))
+    return {"lower": lower, "middle": (lower + upper) / 2, "upper": upper}[of]
+
+
 RECOUNTS: dict[str, Callable[[Pairs], float]] = {
     "sum": lambda pairs: sum(w * c for w, c in pairs),
     "mean": lambda pairs: sum(w * c for w, c in pairs) / sum(w for w, _ in pairs),
@@ -138,10 +159,16 @@ RECOUNTS: dict[str, Callable[[Pairs], float]] = {
     "max": lambda pairs: max(c for _, c in pairs),
     "count": lambda pairs: len(pairs),
     "last": lambda pairs: pairs[-1][1],
+    "power": _power,
+    "lower median": lambda pairs: _median(pairs, "lower"),
+    "middle median": lambda pairs: _median(pairs, "middle"),
+    "upper median": lambda pairs: _median(pairs, "upper"),
 }
 """How a total follows from the cells of its row: a weighted sum, a weighted mean, a weighted
 geometric mean of what is positive, an extreme, the number of cells that are not empty, the last
-of them. "wins" and "losses" compare row with column: see `recount`."""
+of them, a weighted power mean of all but the last, which is the exponent, or a weighted median
+(of an even split the lower one, the upper one, or their mean). "wins" and "losses" compare row
+with column: see `recount`."""
 
 
 def recount(table: Table) -> dict[str, float]:

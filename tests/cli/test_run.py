@@ -40,6 +40,15 @@ def test_a_missing_config_is_one_clear_line(run: Run) -> None:
 
 def test_lists_what_there_is(run: Run) -> None:
     out = run("list").out
-    assert "rules: borda, copeland" in out and "usecases: tourism" in out
-    assert run("list", "rules").out.startswith("rules: borda")
+    assert "rules: plurality, veto" in out and "usecases: tourism" in out
     assert "did you mean 'rules'?" in run("list", "rule").err
+
+
+def test_lists_rules_by_what_they_read_and_what_they_keep(run: Run) -> None:
+    lines = run("list", "rules").out.splitlines()
+    assert any(line.startswith("borda ") and "sum_v w_v" in line for line in lines)
+    kept = run("list", "rules", "--needs", "ranking", "--axiom", "condorcet").out
+    assert "\nschulze " in f"\n{kept}" and "borda" not in kept.split()
+    assert "did you mean 'condorcet'?" in run("list", "rules", "--axiom", "condorct").err
+    assert "did you mean 'ranks'?" in run("list", "rules", "--needs", "rank").err
+    assert run("list", "policies", "--axiom", "condorcet").code == 2

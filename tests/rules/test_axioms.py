@@ -14,6 +14,7 @@ from fairagents.rules.base import RULES
 from fairagents.rules.electorate import Electorate, committees, winners
 from fairagents.rules.names import BUILTIN, SLATE_RULES
 from fairagents.rules.positional import Borda
+from tests.docs import rules as page
 from tests.rules.search import random_electorate, result, slate_rules
 
 CELLS = [(rule, axiom) for rule in SLATE_RULES for axiom in AXIOMS]
@@ -57,6 +58,10 @@ def test_what_is_declared_to_hold_survives(
     built = RULES.build(rule)
     e = random_electorate(np.random.default_rng(seed), n, m, built.needs)
     assert AXIOMS[axiom].check(built, e) == ""
+
+
+def test_the_page_of_rules_is_what_the_code_says() -> None:
+    assert page.PAGE.read_text(encoding="utf-8") == page.page()
 
 
 def test_every_two_rules_differ_on_a_kept_profile() -> None:
