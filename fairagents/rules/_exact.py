@@ -15,7 +15,6 @@ import numpy as np
 from fairagents._programme import Programme, proven
 from fairagents.feasible import Feasible
 from fairagents.rules._walk import NEAR
-from fairagents.rules.base import Ties
 from fairagents.spec import Floats, Ints
 
 MOST_SOLVED = 10
@@ -30,18 +29,15 @@ class Best:
         committees: the best committees as sorted positions.
         score: their exact score.
         more: whether there may be others as good.
-        bound: a proven bound of the score from above, None where the score is proved to be best.
+        optimal: whether the score is proved to be the best.
+        bound: a proven bound of the score from above where it is not.
     """
 
     committees: list[tuple[int, ...]]
     score: Any
     more: bool = False
+    optimal: bool = True
     bound: float | None = None
-
-    def chosen(self, ties: Ties) -> tuple[int, ...]:
-        """Return the committee that the tie-break prefers: the one with its first alternative."""
-        places = ties.places
-        return min(self.committees, key=lambda one: sorted(places[list(one)].tolist()))
 
     @property
     def gap(self) -> float | None:
@@ -57,8 +53,9 @@ def by_programmes(
     programme: Programme,
     goal: tuple[Ints, Floats],
     score: Callable[[tuple[int, ...]], Any],
+    start: tuple[int, ...],
+    ceiling: float,
     time_limit: float,
-    most: int = MOST_SOLVED,
 ) -> Best:
     """Return the committees of the greatest score, found one after another.
 
@@ -69,35 +66,37 @@ def by_programmes(
         programme: over the amounts, with what else the score needs.
         goal: variables and weights whose sum is the score, about 1 in size.
         score: the exact score of a committee, in the same scale.
+        start: a committee known beforehand.
+        ceiling: no score is greater.
         time_limit: seconds for the first programme; the others have as much together.
-        most: how many programmes are solved.
-
-    Raises:
-        InfeasibleError: no slate meets the limits.
     """
     places, weights = goal
-    found = programme.solve(places, -weights, time_limit=time_limit)
-    best = committee_of(task, task.amounts(found))
-    reached, bound = score(best), -proven(found)
-    committees, solved = [best], 1
-    optimal = found.status == 0
+    first, reached = start, score(start)
+    if float(reached) < ceiling:
+        found = programme.solve(places, -weights, time_limit=time_limit)
+        if found.x is not None:
+            first = committee_of(task, task.amounts(found))
+        if found.status != 0:
+            first = max(first, start, key=score)
+            bound = max(min(ceiling, -proven(found)), float(score(first)))
+            return Best([first], score(first), more=True, optimal=False, bound=bound)
+        reached = score(first)
+    committees = [first]
     end = time.perf_counter() + time_limit
-    while optimal and solved < most:
-        cells = programme.cells[list(best)]
-        programme.rows(cells[None], 1.0, high=task.size - 1)
+    for _ in range(MOST_SOLVED):
+        programme.rows(programme.cells[list(first)][None], 1.0, high=task.size - 1)
         found = programme.solve(places, -weights, time_limit=max(0.05, end - time.perf_counter()))
-        solved += 1
         if found.x is None:
             return Best(committees, reached, more=found.status != 2)
-        best = committee_of(task, task.amounts(found))
-        value = score(best)
+        first = committee_of(task, task.amounts(found))
+        value = score(first)
         if value > reached:
             committees, reached = [], value
         if value == reached:
-            committees.append(best)
+            committees.append(first)
         elif float(reached) - float(value) > LOOSE * max(1.0, abs(float(reached))):
             return Best(committees, reached, more=found.status != 0)
-    return Best(committees, reached, True, None if optimal else max(bound, float(reached)))
+    return Best(committees, reached, more=True)
 
 
 def of_few(task: Feasible, score: Callable[[tuple[int, ...]], Any]) -> Best | None:

@@ -9,28 +9,28 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field as Parameter
 
 from fairagents._programme import Programme
 from fairagents.decision import Table
 from fairagents.errors import SpecError
-from fairagents.feasible import Feasible
-from fairagents.profile import Profile
-from fairagents.rules._exact import LOOSE, MOST_SOLVED, Best, committee_of, of_few
-from fairagents.rules._walk import Field, Walk
-from fairagents.rules.approval import ONE_SEAT, silent
-from fairagents.rules.base import Basis, CommitteeRule, Elected, Needs, Ties
+from fairagents.rules._exact import MOST_SOLVED, Best, committee_of
+from fairagents.rules._walk import Field
+from fairagents.rules._whole import Whole, programme_of
+from fairagents.rules.approval import ONE_SEAT
 from fairagents.rules.phragmen import SequentialPhragmen
 from fairagents.spec import Floats, Ints
 
 MOST_SEATS = 15
 """The exact loads look at all parts of a slate: more seats than this are refused."""
 
+SLACK = 1e-5
+"""How much of an even load a later stage may take back from an earlier one."""
+
 MOST_STAGES = 64
 """Loads are made even in at most so many stages."""
 
 
-class LeximaxPhragmen(CommitteeRule):
+class LeximaxPhragmen(Whole):
     """Leximax-Phragmén: the slate whose members are carried as evenly as can be.
 
     Each member is a load of 1 that those who approve it carry; x_v is what a unit of voter v's
@@ -38,17 +38,16 @@ class LeximaxPhragmen(CommitteeRule):
     then the voice that carries it, then the next greatest, and so on. First of all as few members
     as possible are approved by nobody; these weigh nothing. Few slates are all looked at, exactly;
     else a sequence of integer programmes bounds the sum of the greatest loads stage by stage
-    (Ogryczak & Sliwinski 2006), within 1e-6. The order of a slate is that of seqPhragmén within it.
+    (Ogryczak & Sliwinski 2006), within 1e-5. The order of a slate is that of seqPhragmén within it.
     Source: Phragmén 1894; Brill et al. 2017 (as commonly stated).
 
+    >>> from fairagents.profile import Profile
     >>> from fairagents.task import Slate
     >>> profile = Profile.from_approvals([["a", "b"], ["a", "b"], ["c"], ["d"]])
     >>> sorted(LeximaxPhragmen()(profile, Slate(size=3)).winners)
     [('a', 'c', 'd'), ('b', 'c', 'd')]
     """
 
-    needs: ClassVar[Needs] = "approvals"
-    basis: ClassVar[Basis] = "cardinal"
     formula: ClassVar[str] = (
         "leximin over S and y of sort_v x_v, greatest first; x_v = sum_a y_va / w_v, "
         "sum_{v: a in A_v} y_va = 1"
@@ -61,40 +60,30 @@ class LeximaxPhragmen(CommitteeRule):
         "pjr": "Brill et al. 2017",
     }
 
-    time_limit: float = Parameter(default=10.0, gt=0)
+    @property
+    def sequential(self) -> SequentialPhragmen:
+        """SeqPhragmén."""
+        return SequentialPhragmen()
 
-    def elect(self, profile: Profile, task: Feasible, ties: Ties) -> Elected:
-        """Choose the slate with the most even loads.
+    def score(self, field: Field, committee: Sequence[int]) -> tuple[Any, ...]:
+        """Return how many members are approved, and then their loads, negated."""
+        return key(field, committee) if len(committee) <= MOST_SEATS else ()
+
+    def solve(self, field: Field, start: tuple[int, ...]) -> Best:
+        """Search by integer programmes.
 
         Raises:
-            InfeasibleError: no slate meets the limits.
-            SpecError: there are more than 15 seats and more alternatives than seats.
+            SpecError: there are more than 15 seats.
         """
-        task.require()
-        field = Field(profile, task, ties)
-        if int(task.allowed.sum()) == task.size:
-            best = Best([tuple(np.flatnonzero(task.allowed).tolist())], ())
-        elif task.size > MOST_SEATS:
+        if len(start) > MOST_SEATS:
             raise SpecError(
-                f"{self.label} takes at most {MOST_SEATS} seats, not {task.size}: use seq_phragmen"
+                f"{self.label} takes at most {MOST_SEATS} seats, not {len(start)}: use seq_phragmen"
             )
-        else:
-            best = of_few(task, lambda one: key(field, one)) or _Stages(field).run(self.time_limit)
-        chosen = best.chosen(ties)
-        within, rule = Field(profile, task, ties, only=chosen), SequentialPhragmen()
-        order = rule.walk(within, Walk(rule.start(within)), task.size, free=True).positions
-        notes = silent(profile)
-        if best.more:
-            notes = (*notes, "not all slates as good were looked for; the tie-break chose of these")
-        small = task.size <= MOST_SEATS
-        return Elected(
-            order,
-            winners=best.committees,
-            more=best.more,
-            tables=(_table(field, order),) if small else (),
-            notes=notes,
-            optimal=best.bound is None,
-        )
+        return _Stages(field).run(start, self.time_limit)
+
+    def tables(self, field: Field, order: Sequence[int], best: Best) -> tuple[Table, ...]:
+        """Return who carries what."""
+        return (_table(field, order),) if len(order) <= MOST_SEATS else ()
 
 
 # -- the loads of one slate ------------------------------------------------------------------------
@@ -185,7 +174,7 @@ class _Stages:
 
     def __init__(self, field: Field) -> None:
         self._field, self._task = field, field.task
-        self._programme = programme = field.task.programme()
+        self._programme = programme = programme_of(field)
         open_ = np.flatnonzero(field.kinds >= 0)
         voters, at = np.nonzero(field.approved[:, field.kinds[open_]])
         y = programme.add(len(voters))
@@ -202,15 +191,18 @@ class _Stages:
             by = np.append(np.ones(len(own)), -field.share[v] * field.task.size)
             programme.rows(np.append(own, load)[None], by, low=0.0, high=0.0)
 
-    def run(self, time_limit: float) -> Best:
-        """Return the best slates."""
+    def run(self, start: tuple[int, ...], time_limit: float) -> Best:
+        """Return the best slates, given one known beforehand."""
         end = time.perf_counter() + time_limit
-        committee, optimal = self._approved(end)
+        committee, optimal = self._approved(start, end)
         stages = _sums(self._field.share)
         cut = len(stages) > MOST_STAGES
         for part in stages[:MOST_STAGES]:
             if optimal and self._even(committee):
                 cut = False
+                even = float(levels(self._field, committee)[0].load) * self._field.voice
+                even /= self._task.size
+                self._programme.rows(self._loads[:, None], 1.0, high=even + SLACK)
                 break
             found, goal = self._stage(part, end)
             if found.x is None:
@@ -219,24 +211,25 @@ class _Stages:
             committee = committee_of(self._task, self._task.amounts(found))
             optimal = optimal and found.status == 0
             places, by = goal
-            self._programme.rows(places[None], by, high=float(found.x[places] @ by) + LOOSE)
+            self._programme.rows(places[None], by, high=float(found.x[places] @ by) + SLACK)
         best = key(self._field, committee)
-        if not optimal or cut:
-            return Best([committee], best, True, float("nan"))
-        return self._others(committee, best, end)
+        if optimal and not cut:
+            return self._others(committee, best, end)
+        known = key(self._field, start)
+        return Best([start if known > best else committee], max(known, best), True, optimal=False)
 
-    def _approved(self, end: float) -> tuple[tuple[int, ...], bool]:
+    def _approved(self, start: tuple[int, ...], end: float) -> tuple[tuple[int, ...], bool]:
         """Take as few as possible whom nobody approves, and make that binding."""
-        field, programme = self._field, self._programme
+        programme = self._programme
         if self._task.plain or not len(self._idle):
-            rule = SequentialPhragmen()
-            walk = rule.walk(field, Walk(rule.start(field)), self._task.size)
-            programme.rows(self._idle[None], 1.0, high=self._nobody(walk.positions))
-            return tuple(sorted(walk.positions)), True
+            programme.rows(self._idle[None], 1.0, high=self._nobody(start))
+            return start, True
         found = programme.solve(
             self._idle, np.ones(len(self._idle)), time_limit=max(0.05, end - time.perf_counter())
         )
-        committee = committee_of(self._task, self._task.amounts(found))
+        committee = start
+        if found.x is not None:
+            committee = committee_of(self._task, self._task.amounts(found))
         programme.rows(self._idle[None], 1.0, high=self._nobody(committee))
         return committee, found.status == 0
 

@@ -7,15 +7,12 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field as Parameter
 
 from fairagents.decision import Table
-from fairagents.feasible import Feasible
-from fairagents.profile import Profile
-from fairagents.rules._exact import Best, by_programmes, of_few
-from fairagents.rules._walk import Field, Walk
-from fairagents.rules.approval import ONE_SEAT, silent
-from fairagents.rules.base import Basis, CommitteeRule, Elected, Needs, Ties
+from fairagents.rules._exact import Best, by_programmes
+from fairagents.rules._walk import Field
+from fairagents.rules._whole import Whole, programme_of
+from fairagents.rules.approval import ONE_SEAT
 from fairagents.rules.sequential import SequentialPav
 from fairagents.spec import Floats, Ints
 
@@ -23,7 +20,7 @@ FEW_SEATS = 12
 """For so many seats the least cut is looked for among all; for more a flow is worked out."""
 
 
-class Monroe(CommitteeRule):
+class Monroe(Whole):
     """Monroe's rule on approvals: voters are dealt out evenly to members they approve.
 
     max over slates S of the voice that can be dealt out so that each member stands for at most
@@ -34,14 +31,13 @@ class Monroe(CommitteeRule):
     The order of a slate is that in which seqPAV would take its members.
     Source: Monroe 1995; fractional as in Lackner & Skowron 2023 (as commonly stated).
 
+    >>> from fairagents.profile import Profile
     >>> from fairagents.task import Slate
     >>> profile = Profile.from_approvals([["a", "b"], ["a", "b"], ["c"], ["d"]])
     >>> sorted(Monroe()(profile, Slate(size=2)).winners)
     [('a', 'c'), ('a', 'd'), ('b', 'c'), ('b', 'd')]
     """
 
-    needs: ClassVar[Needs] = "approvals"
-    basis: ClassVar[Basis] = "cardinal"
     formula: ClassVar[str] = (
         "max_S max sum_{v, a in A_v & S} y_va, sum_a y_va <= w_v, sum_v y_va <= V / k"
     )
@@ -53,38 +49,35 @@ class Monroe(CommitteeRule):
         "pjr": "Sanchez-Fernandez et al. 2017, for k that divides the number of voters",
     }
 
-    time_limit: float = Parameter(default=10.0, gt=0)
+    @property
+    def sequential(self) -> SequentialPav:
+        """SeqPAV."""
+        return SequentialPav()
 
-    def elect(self, profile: Profile, task: Feasible, ties: Ties) -> Elected:
-        """Choose the best slate."""
-        task.require()
-        field = Field(profile, task, ties)
+    def score(self, field: Field, committee: Sequence[int]) -> Fraction:
+        """Return the share of all voice that is dealt out."""
+        return dealt(field, committee)
+
+    def solve(self, field: Field, start: tuple[int, ...]) -> Best:
+        """Search by integer programmes."""
 
         def score(committee: Sequence[int]) -> Fraction:
             return dealt(field, committee)
 
-        if int(task.allowed.sum()) == task.size:
-            everybody = tuple(np.flatnonzero(task.allowed).tolist())
-            best = Best([everybody], score(everybody))
-        else:
-            best = of_few(task, score) or by_programmes(
-                task, *_programme(field), score, self.time_limit
-            )
-        chosen = best.chosen(ties)
-        within, rule = Field(profile, task, ties, only=chosen), SequentialPav()
-        order = rule.walk(within, Walk(rule.start(within)), task.size, free=True).positions
-        notes = (*silent(profile), "a voter's voice may be split between members")
-        if best.more:
-            notes = (*notes, "not all slates as good were looked for; the tie-break chose of these")
-        return Elected(
-            order,
-            winners=best.committees,
-            more=best.more,
-            tables=(_objective(field, best),),
-            notes=notes,
-            optimal=best.bound is None,
-            gap=best.gap,
-        )
+        programme = _programme(field)
+        return by_programmes(field.task, *programme, score, start, 1.0, self.time_limit)
+
+    def notes(self) -> tuple[str, ...]:
+        """Return that voices are split."""
+        return ("a voter's voice may be split between members",)
+
+    def tables(self, field: Field, order: Sequence[int], best: Best) -> tuple[Table, ...]:
+        """Return the score and its bound."""
+        factor = field.voice / field.scale
+        score = float(best.score) * factor
+        bound = score if best.bound is None else best.bound * factor
+        columns = ("voice dealt out", "proven bound")
+        return (Table(name="objective", columns=columns, rows=((score, bound),)),)
 
 
 def dealt(field: Field, committee: Sequence[int]) -> Fraction:
@@ -127,7 +120,7 @@ def _flow(field: Field, approved: Any) -> Fraction:
 
 def _programme(field: Field) -> tuple[Any, tuple[Ints, Floats]]:
     """Return an integer programme for the share that is dealt out, and what is maximised."""
-    programme, k = field.task.programme(), field.task.size
+    programme, k = programme_of(field), field.task.size
     open_ = np.flatnonzero(field.kinds >= 0)
     voters, at = np.nonzero(field.approved[:, field.kinds[open_]])
     y = programme.add(len(voters))
@@ -147,12 +140,3 @@ def _pairs(second: Floats) -> Floats:
     """Return rows of 1 and a number."""
     pairs: Floats = np.column_stack([np.ones(len(second)), second])
     return pairs
-
-
-def _objective(field: Field, best: Best) -> Table:
-    factor = field.voice / field.scale
-    score = float(best.score) * factor
-    bound = score if best.bound is None else best.bound * factor
-    return Table(
-        name="objective", columns=("voice dealt out", "proven bound"), rows=((score, bound),)
-    )

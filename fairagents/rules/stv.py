@@ -110,15 +110,15 @@ class _Count:
         seats = self._task.size
         above = [i for i, t in enumerate(votes) if t * (seats + 1) > self._voice * unit]
         if above or len(self._left) + len(self.elected) <= seats or not self._loser(votes):
-            self._elect(above, votes, unit, top)
+            self._elect(above, votes, unit, top & active[:, None])
         if not self._task.plain:
             self._doom()
 
-    def _tops(self) -> tuple[Bools, list[bool]]:
+    def _tops(self) -> tuple[Bools, Bools]:
         """Return whom each ballot counts for, shape (n, left), and which are not exhausted."""
         ranks = self._ranks[:, self._left]
         top = ranks == ranks.min(axis=1, keepdims=True)
-        return top, (top.sum(axis=1) < max(len(self._left), 2)).tolist()
+        return top, top.sum(axis=1) < max(len(self._left), 2)
 
     def _log(self, votes: Sequence[int], unit: int) -> None:
         row = np.full(len(self._profile.ids), np.nan)
@@ -126,7 +126,14 @@ class _Count:
         self._rounds.append((self._number, row))
 
     def _elect(self, above: list[int], votes: Sequence[int], unit: int, top: Bools) -> None:
-        """Elect those above the quota, or who has the most votes, and pass their surplus on."""
+        """Elect those above the quota, or who has the most votes, and pass their surplus on.
+
+        Args:
+            above: who has more than the quota, as places among those left.
+            votes: the votes of those left, times `unit`.
+            unit: a common denominator.
+            top: whom each ballot counts for, nobody where it is exhausted, shape (n, left).
+        """
         places = self._ties.places[self._left]
         if not above:
             most = max(votes)
@@ -145,10 +152,10 @@ class _Count:
             quota = Fraction(self._voice * unit, self._task.size + 1)
             kept[i] = max(Fraction(0), 1 - quota / votes[i]) if votes[i] else Fraction(0)
         who = [int(self._left[i]) for i in fits]
-        worth = [
-            w * sum((kept[i] for i in np.flatnonzero(row).tolist()), Fraction(0)) / int(row.sum())
-            for w, row in zip(self._worth, top, strict=True)
-        ]
+        worth = []
+        for w, row in zip(self._worth, top, strict=True):
+            parts = [kept[i] for i in np.flatnonzero(row).tolist()]
+            worth.append(w * sum(parts, Fraction(0)) / len(parts) if parts else Fraction(w))
         common = math.lcm(*(w.denominator for w in worth))
         self._worth = [w.numerator * (common // w.denominator) for w in worth]
         self._unit *= common

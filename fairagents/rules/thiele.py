@@ -4,99 +4,63 @@ from __future__ import annotations
 
 import abc
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from pydantic import Field as Parameter
 
 from fairagents.decision import Table
-from fairagents.feasible import Feasible
-from fairagents.profile import Profile
-from fairagents.rules._exact import Best, Search, by_programmes, of_few
-from fairagents.rules._walk import Field, Walk, listed
-from fairagents.rules.approval import ONE_SEAT, silent
-from fairagents.rules.base import MOST_WINNERS, Basis, CommitteeRule, Elected, Needs, Ties
+from fairagents.rules._exact import Best, Search, by_programmes
+from fairagents.rules._walk import Field
+from fairagents.rules._whole import Whole, programme_of
+from fairagents.rules.approval import ONE_SEAT
+from fairagents.rules.base import MOST_WINNERS
 from fairagents.rules.sequential import SequentialCc, SequentialPav, Thiele
 from fairagents.rules.trace import plain
 from fairagents.spec import Floats
 
 
-class Whole(CommitteeRule):
-    """The base of Thiele's rules as wholes; a subclass names the `sequential` rule of its worths.
+class WholeThiele(Whole):
+    """The base of Thiele's rules as wholes; `sequential` says what a member is worth."""
 
-    The order of a slate is that in which the sequential rule would take its members.
-    """
-
-    needs: ClassVar[Needs] = "approvals"
-    basis: ClassVar[Basis] = "cardinal"
     complexity: ClassVar[str] = (
         "NP-hard: branch and bound from the linear relaxation, then an integer programme"
     )
-
-    time_limit: float = Parameter(default=10.0, gt=0)
 
     @property
     @abc.abstractmethod
     def sequential(self) -> Thiele:
         """The rule that takes one after another by the same worths."""
 
-    def elect(self, profile: Profile, task: Feasible, ties: Ties) -> Elected:
-        """Choose the best slate."""
-        task.require()
-        field = Field(profile, task, ties)
+    def score(self, field: Field, committee: Sequence[int]) -> Fraction:
+        """Return what the slate is worth, as a share of all voice."""
+        return Score(field, self.sequential).of(committee)
+
+    def solve(self, field: Field, start: tuple[int, ...]) -> Best:
+        """Search by branch and bound, or by integer programmes where that gives up."""
         score = Score(field, self.sequential)
-        best = self._best(field, score)
-        chosen = best.chosen(ties)
-        within = Field(profile, task, ties, only=chosen)
-        rule = self.sequential
-        order = rule.walk(within, Walk(rule.start(within)), task.size, free=True).positions
-        notes = silent(profile)
-        if best.more:
-            notes = (*notes, "not all slates as good were looked for; the tie-break chose of these")
-        return Elected(
-            order,
-            winners=sorted(best.committees),
-            more=best.more,
-            tables=score.tables(order, best),
-            notes=notes,
-            optimal=best.bound is None,
-            gap=None if best.bound is None else best.gap,
-        )
-
-    def _best(self, field: Field, score: Score) -> Best:
-        if int(field.sizes.sum()) == field.task.size:
-            everybody = tuple(sorted(i for members in field.members for i in members))
-            return Best([everybody], score.of(everybody))
         if field.task.plain:
-            if not field.weights:
-                own = [0] * field.task.size
-                committees, more = listed(field, [tuple(own)], field.members[0][: len(own)])
-                return Best(committees, Fraction(0), more)
-            best = self._search(field, score)
-            if best is not None:
-                return best
-        few = of_few(field.task, score.of)
-        return few or by_programmes(field.task, *score.programme(), score.of, self.time_limit)
+            search = Search(
+                field.approved, field.sizes, field.share, score.worths, score.exact, MOST_WINNERS
+            )
+            if search.run(field.kinds[list(start)].tolist()):
+                committees = [_members(field, kinds) for kinds in search.found]
+                return Best(committees, search.score, search.more)
+        ceiling = float(score.worths.sum())
+        programme = score.programme()
+        return by_programmes(field.task, *programme, score.of, start, ceiling, self.time_limit)
 
-    def _search(self, field: Field, score: Score) -> Best | None:
-        """Return the best by branch and bound, or None if it gave up."""
-        search = Search(
-            field.approved,
-            field.sizes,
-            field.share,
-            score.worths,
-            score.exact,
-            MOST_WINNERS,
-        )
-        rule = self.sequential
-        if not search.run(rule.walk(field, Walk(rule.start(field)), field.task.size).taken):
-            return None
-        own = search.found[0]
-        first = [i for k in dict.fromkeys(own) for i in field.members[k][: own.count(k)]]
-        committees, beyond = listed(field, search.found, first)
-        return Best(committees, search.score, search.more or beyond)
+    def tables(self, field: Field, order: Sequence[int], best: Best) -> tuple[Table, ...]:
+        """Return what each member adds for each voter, the score, and its bound."""
+        return Score(field, self.sequential).tables(order, best)
+
+
+def _members(field: Field, kinds: Sequence[int]) -> tuple[int, ...]:
+    """Return some alternatives of the given kinds, as positions."""
+    counts = Counter(kinds)
+    return tuple(sorted(i for kind, c in counts.items() for i in field.members[kind][:c]))
 
 
 class Score:
@@ -135,7 +99,7 @@ class Score:
     def programme(self) -> tuple[Any, tuple[Any, Floats]]:
         """Return an integer programme, and what is to be maximised."""
         field = self._field
-        programme = field.task.programme()
+        programme = programme_of(field)
         places, by = [], []
         for v, share in enumerate(field.share.tolist()):
             approved = np.flatnonzero((field.kinds >= 0) & (field.approved[v][field.kinds] > 0))
@@ -193,12 +157,13 @@ class Score:
         return (voters, objective) if len(heard) > 60 else (voters, score, objective)
 
 
-class Pav(Whole):
+class Pav(WholeThiele):
     """Proportional approval voting (PAV): a voter's j-th approved member is worth 1 / j to it.
 
     max over slates S of sum_v w_v (1 + 1/2 + ... + 1/|A_v & S|). Exact.
     Source: Thiele 1895; Lackner & Skowron 2023 (as commonly stated).
 
+    >>> from fairagents.profile import Profile
     >>> from fairagents.task import Slate
     >>> profile = Profile.from_approvals([["a", "b", "c"], ["d", "e"], ["f"]], weights=[6, 3, 1])
     >>> decision = Pav()(profile, Slate(size=3))
@@ -221,12 +186,13 @@ class Pav(Whole):
         return SequentialPav()
 
 
-class ChamberlinCourant(Whole):
+class ChamberlinCourant(WholeThiele):
     """Chamberlin-Courant on approvals: as many voters as possible approve some member.
 
     max over slates S of sum_v w_v [A_v & S not empty]. Exact.
     Source: Thiele 1895; Chamberlin & Courant 1983 (as commonly stated).
 
+    >>> from fairagents.profile import Profile
     >>> from fairagents.task import Slate
     >>> profile = Profile.from_approvals([["a", "b", "c"], ["d", "e"], ["f"]], weights=[6, 3, 1])
     >>> len(ChamberlinCourant()(profile, Slate(size=3)).winners)
