@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairagents.decision import Decision, Table
 
+MOST_ROWS, MOST_CELLS = 5, 8
+"""A table is told up to so many rows, and where it has no totals up to so many cells of each."""
+
 Pairs = list[tuple[str, Any, Any]]
 """(column, weight, cell) of one row, empty cells left out."""
 
@@ -21,7 +24,7 @@ def explanation(decision: Decision, ids: Sequence[str]) -> str:
     """
     lines = [_result(decision)]
     for table in decision.trace:
-        lines += [f"{table.name}: {_row(table, one)}" for one in ids if _row(table, one)]
+        lines += [f"{table.name}: {words}" for words in _told(table, ids)]
     lines += [_tie(decision, tier) for tier in decision.ties]
     if decision.lottery is not None:
         chances = zip(decision.lottery.outcomes, decision.lottery.probabilities, strict=True)
@@ -55,22 +58,44 @@ def _tie(decision: Decision, tier: Sequence[str]) -> str:
     )
 
 
-def _row(table: Table, one: str) -> str:
-    """Return how an alternative's total follows in one table; "" where it has none there."""
-    weights: Sequence[Any] = [1] * (len(table.columns) - 2)
-    if table.rows and table.rows[0][0] == "weight":
-        weights = table.rows[0][1:-1]
-    row = next((row for row in table.rows if row[0] == one), None)
-    if row is None or not table.how:
-        return ""
+def _told(table: Table, ids: Sequence[str]) -> list[str]:
+    """Return what one table says: of these alternatives, or of the whole where it is small."""
+    if table.columns[0] == "alternative":
+        rows = [row for one in ids for row in table.rows if row[0] == one]
+    elif table.how:
+        rows = [row for row in table.rows if row[0] != "weight"][:MOST_ROWS]
+    else:
+        return [_listed(table, row) for row in table.rows[:MOST_ROWS]]
+    return [_row(table, row) for row in rows]
+
+
+def _listed(table: Table, row: Sequence[Any]) -> str:
+    """Return the cells of a row with the names of their columns, unless it is the table's."""
+    cells = [(n, c) for n, c in zip(table.columns, row, strict=True) if c is not None]
+    return ", ".join(f"{'' if n == table.name else n + ' '}{_number(c)}" for n, c in cells)
+
+
+def _row(table: Table, row: Sequence[Any]) -> str:
+    """Return how a total follows from its row, or what the row says where it has no total."""
+    one = row[0]
     if table.how in ("wins", "losses"):
-        return (
-            f"{one} {'beats' if table.how == 'wins' else 'is beaten by'} {_number(row[-1])} others"
-        )
-    cells = zip(table.columns[1:-1], weights, row[1:-1], strict=True)
+        verb = "beats" if table.how == "wins" else "is beaten by"
+        return f"{one} {verb} {_number(row[-1])} others"
+    end = len(row) - bool(table.how)
+    weights: Sequence[Any] = [1] * len(row)
+    if table.rows[0][0] == "weight":
+        weights = table.rows[0][1:end]
+    cells = zip(table.columns[1:end], weights, row[1:end], strict=False)
     pairs = [(name, w, c) for name, w, c in cells if c is not None]
+    if table.how in ("", "count", "last"):
+        said = [(name, c) for name, _, c in pairs if table.how or c]
+        listed = ", ".join(f"{_number(c)} ({name})" for name, c in said[:MOST_CELLS])
+        more = ", ..." if len(said) > MOST_CELLS else ""
+        total = f": {_number(row[-1])} in all" if table.how == "count" else ""
+        return f"{one} has {listed}{more}{total}" if said else f"{one} has none"
     words = _HOW.get(table.how) or _extreme(table.how)
-    return f"{one} = {words(pairs)} = {_number(row[-1])}"
+    total = _number(row[-1])
+    return f"{one} = {words(pairs)}" + (f" = {total}" if not words(pairs).startswith(total) else "")
 
 
 def _sum(pairs: Pairs) -> str:
@@ -94,6 +119,12 @@ def _extreme(word: str) -> Callable[[Pairs], str]:
     return words
 
 
+def _power(pairs: Pairs) -> str:
+    """Return the words of a power mean: the last cell is its exponent."""
+    *rated, (_, _, exponent) = pairs
+    return f"{_extreme('weighted power mean')(rated)} with exponent {_number(exponent)}"
+
+
 _HOW: dict[str, Callable[[Pairs], str]] = {
     "sum": _sum,
     "mean": _mean,
@@ -101,10 +132,9 @@ _HOW: dict[str, Callable[[Pairs], str]] = {
         "the weighted geometric mean of "
         + ", ".join(f"{_number(c)} ({name})" for name, _, c in pairs if c > 0)
     ),
+    "power": _power,
     "min": _extreme("least"),
     "max": _extreme("greatest"),
-    "count": lambda pairs: "the number of " + ", ".join(name for name, _, _ in pairs),
-    "last": lambda pairs: f"the last of {', '.join(_number(c) for _, _, c in pairs)}",
 }
 
 

@@ -318,66 +318,29 @@ def run_(
 
 @app.command("list")
 def list_(
-    kind: Annotated[str, typer.Argument(help="rules, evaluators, policies or usecases.")] = "",
+    kind: Annotated[str, typer.Argument(help="rules, evaluators, policies, usecases, ...")] = "",
+    name: Annotated[str, typer.Argument(help="A rule, to be told all about it.")] = "",
     needs: Annotated[str, typer.Option(help="Rules that read this form of ballot.")] = "",
     axiom: Annotated[str, typer.Option(help="Rules that keep this axiom.")] = "",
 ) -> None:
     """List the names that configuration files and options understand.
 
     `list rules` says of each rule what it reads and what it does; `--needs ranks --axiom condorcet`
-    narrows that down.
+    narrows that down; `list rules borda` tells of one rule which axioms it keeps, why, and where
+    it fails the others.
     """
-    if kind == "rules" or needs or axiom:
-        if kind not in ("", "rules"):
-            raise SpecError(f"--needs and --axiom go with rules, not with {kind!r}")
-        _list_rules(needs, axiom)
-        return
-    from fairagents.agents.base import POLICIES
-    from fairagents.evaluators.base import EVALUATORS
-    from fairagents.plugins import Plugins
-    from fairagents.protocols.base import PROTOCOLS
+    from fairagents.report import listing
     from fairagents.rules.base import RULES
-    from fairagents.spec import INDICATORS
-    from fairagents.usecase import USECASES
 
-    kinds: dict[str, Plugins[Any]] = {
-        "usecases": USECASES,
-        "rules": RULES,
-        "evaluators": EVALUATORS,
-        "policies": POLICIES,
-        "protocols": PROTOCOLS,
-        "indicators": INDICATORS,
-    }
-    if kind and kind not in kinds:
-        raise SpecError(f"no kind {kind!r}; {did_you_mean(kind, kinds)}")
-    for name, plugins in kinds.items():
-        if kind in ("", name):
-            typer.echo(f"{name}: {', '.join(plugins.names())}")
-
-
-def _list_rules(needs: str, axiom: str) -> None:
-    """Print the rules that read a form of ballot and keep an axiom, with their formulas."""
-    from typing import get_args
-
-    from fairagents.rules.axioms import AXIOMS
-    from fairagents.rules.base import RULES, Needs
-    from fairagents.rules.matrix import entry
-
-    forms = {"ranking": "ranks", "rankings": "ranks", "approval": "approvals", "rating": "ratings"}
-    needs = forms.get(needs, needs)
-    for what, value, known in (("--needs", needs, get_args(Needs)), ("--axiom", axiom, AXIOMS)):
-        if value and value not in known:
-            raise SpecError(f"{what} {value!r} is not known; {did_you_mean(value, known)}")
-    rules = [RULES.get(name) for name in RULES]
-    found = [
-        rule
-        for rule in rules
-        if needs in ("", rule.needs) and (not axiom or entry(rule, axiom).status == "holds")
-    ]
-    for rule in found:
-        typer.echo(f"{rule.name:24} {rule.needs:10} {rule.formula}")
-    if not found:
-        typer.echo("no rule reads that and keeps that", err=True)
+    if kind not in ("", "rules") and (name or needs or axiom):
+        raise SpecError(f"a name, --needs and --axiom go with rules, not with {kind!r}")
+    if name:
+        lines = list(listing.rule_card(RULES.get(name)))
+    elif kind == "rules" or needs or axiom:
+        lines = list(listing.rules(needs, axiom)) or ["no rule reads that and keeps that"]
+    else:
+        lines = list(listing.names(kind))
+    typer.echo("\n".join(lines))
 
 
 def main() -> None:

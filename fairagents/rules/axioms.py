@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from fairagents.rules._changes import circled, cloned, raised
 from fairagents.rules.base import CommitteeRule, OrderRule, Rule
 from fairagents.rules.electorate import Electorate, committees, letter, levels, winners
 from fairagents.spec import Bools, Floats
@@ -44,6 +45,8 @@ class Axiom:
             return "reads no approvals"
         if self.of == "committees" and not issubclass(rule, CommitteeRule):
             return "takes the best of an order"
+        if self.of == "orders" and not issubclass(rule, OrderRule):
+            return "elects slates, puts nothing in order"
         return ""
 
 
@@ -140,7 +143,7 @@ def _smith(rule: Rule, e: Electorate) -> str:
 def _monotonicity(rule: Rule, e: Electorate) -> str:
     for a in winners(rule, e):
         for v, row in enumerate(e.said):
-            for better in _raised(row, a):
+            for better in raised(row, a):
                 said = e.said.copy()
                 said[v] = better
                 if a not in winners(rule, e.saying(said)):
@@ -167,11 +170,13 @@ def _clone_independence(rule: Rule, e: Electorate) -> str:
     n, m = e.said.shape
     for a in range(m):
         patterns = ([0] * n, [1] * n, [v % 2 for v in range(n)])
-        copies = [_cloned(e.said, a, pattern, rule.needs) for pattern in patterns]
-        for said in (*copies, _circled(e.said, a, rule.needs)):
+        copies = [cloned(e.said, a, pattern, rule.needs) for pattern in patterns]
+        for said in (*copies, circled(e.said, a, rule.needs)):
             after = winners(rule, e.saying(said))
             if frozenset(a if i >= m else i for i in after) != before:
-                return f"{said.shape[1] - m} clones of {letter(a)} change the winners"
+                one = said.shape[1] == m + 1
+                what = ("a clone", "changes") if one else ("two clones", "change")
+                return f"{what[0]} of {letter(a)} {what[1]} the winners"
     return ""
 
 
@@ -195,8 +200,7 @@ def _independence_of_losers(rule: Rule, e: Electorate) -> str:
 
 
 def _iia(rule: Rule, e: Electorate) -> str:
-    if not isinstance(rule, OrderRule):
-        return ""
+    assert isinstance(rule, OrderRule)
     all_levels = levels(rule, e)
     for a, b in itertools.combinations(range(len(all_levels)), 2):
         two = levels(rule, e.saying(e.said[:, [a, b]]))
@@ -325,44 +329,6 @@ def _only(rule: Rule, e: Electorate, a: int, why: str) -> str:
     return f"{letter(a)} {why}, the winners are {', '.join(map(letter, sorted(won)))}"
 
 
-def _raised(row: Floats, a: int) -> Iterator[Floats]:
-    """Yield a ballot with one alternative at each higher place, the others as they are."""
-    above = np.unique(row[row > row[a]])
-    between = [(x + y) / 2 for x, y in itertools.pairwise([row[a], *above])]
-    for value in sorted({*above.tolist(), *between, (1 + float(row.max())) / 2, 1.0}):
-        if value > row[a]:
-            better = row.copy()
-            better[a] = value
-            yield better
-
-
-def _cloned(said: Floats, a: int, pattern: Sequence[int], needs: str) -> Floats:
-    """Return ballots with a clone of one alternative: beside it where its equals or numbers count.
-
-    On orders the clone stands directly below (0) or above (1), unless others tie with it.
-    """
-    clone = said[:, a].copy()
-    if needs == "ranks":
-        for v, row in enumerate(said):
-            if (row == row[a]).sum() == 1:
-                other = row[row > row[a]] if pattern[v] else row[row < row[a]]
-                end = 1.0 if pattern[v] else 0.0
-                near = (other.min() if pattern[v] else other.max()) if len(other) else end
-                clone[v] = (row[a] + near) / 2
-    return np.column_stack([said, clone])
-
-
-def _circled(said: Floats, a: int, needs: str) -> Floats:
-    """Return ballots with two clones that, with the original, beat each other in a circle."""
-    n, m = said.shape
-    one = _cloned(said, a, [int(v % 3 == 1) for v in range(n)], needs)
-    # Voters say in turn a > b > c, b > c > a and c > a > b: c stands below b, or above a.
-    above = _cloned(one, a, [1] * n, needs)[:, -1]
-    below = _cloned(one, m, [0] * n, needs)[:, -1]
-    last = np.where(np.arange(n) % 3 == 2, above, below)
-    return np.column_stack([one, last])
-
-
 def _groups(n: int) -> Iterator[tuple[int, ...]]:
     for size in range(1, n + 1):
         yield from itertools.combinations(range(n), size)
@@ -388,7 +354,8 @@ AXIOMS: dict[str, Axiom] = {
         Axiom("reversal", "A sole winner does not win with all ballots reversed.", _reversal),
         Axiom("independence_of_losers", "Without a loser the winners are the same.",
               _independence_of_losers),
-        Axiom("iia", "The order of two depends on the order of these two alone.", _iia),
+        Axiom("iia", "The order of two depends on the order of these two alone.", _iia,
+              "orders"),
         Axiom("later_no_harm", "Ranking one more below harms none that is ranked already.",
               _later_no_harm, "ranks"),
         Axiom("separability", "A voter to whom all are equal does not matter.", _separability),

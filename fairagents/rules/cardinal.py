@@ -12,7 +12,7 @@ from fairagents.profile import Profile
 from fairagents.rules._levels import by_keys, levels_within, lexicographic
 from fairagents.rules.base import TOLERANCE, Basis, Needs, Order, OrderRule
 from fairagents.rules.trace import TRACE_ROWS, ballot_table, column_table, matrix_table
-from fairagents.rules.welfare import PER_ALTERNATIVE, said_ratings, shares, weighted
+from fairagents.rules.welfare import PER_ALTERNATIVE, SUMS, said_ratings, shares, weighted
 from fairagents.spec import Floats, Ints
 
 
@@ -23,12 +23,17 @@ class RangeVoting(OrderRule):
     from the utilitarian rule, where an alternative has 0 from those who did not rate it. An
     alternative rated by less than the share `quorum` of the voice, or by nobody, goes behind all
     others. Voters who only ranked count as having rated all. Means within 1e-9 tie. O(n m).
+    Where something is left unrated, unanimity, Pareto efficiency and monotonicity can fail: what
+    stands below another on every ballot wins if those who think little of it say nothing.
     Source: Smith 2000, with blanks as no opinion (as commonly stated).
 
     >>> import numpy as np
     >>> profile = Profile.from_scores([[0.5, 0.75], [0.5, np.nan]], ["a", "b"])
     >>> RangeVoting()(profile).totals
     (('b', 0.75), ('a', 0.5))
+    >>> low = Profile.from_scores([[0.8, 0.9], [np.nan, 0.1]], ["a", "b"])
+    >>> RangeVoting()(low).totals
+    (('a', 0.8), ('b', 0.5))
     """
 
     needs: ClassVar[Needs] = "ratings"
@@ -36,14 +41,11 @@ class RangeVoting(OrderRule):
     formula: ClassVar[str] = "sum w_v r_v(a) / sum w_v over the voters who rated a"
     source: ClassVar[str] = "Smith 2000 (as commonly stated)"
     complexity: ClassVar[str] = "O(n m)"
-    # Not what fails where somebody leaves alternatives unrated: who is unrated by a voter has no
-    # rating there to lose by, so one that is below another on all ballots can win.
     holds: ClassVar[Mapping[str, str]] = {
-        **{
-            axiom: why
-            for axiom, why in PER_ALTERNATIVE.items()
-            if axiom not in ("unanimity", "pareto", "monotonicity")
-        },
+        **PER_ALTERNATIVE,
+        **SUMS,
+        "reversal": "reversed means are 1 minus the means",
+        "shift_invariance": "all means are shifted by the same number",
         "pigou_dalton": "a transfer leaves the sum as it is",
     }
 

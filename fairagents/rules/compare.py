@@ -104,7 +104,7 @@ def kendall(levels: Ints) -> Floats:
     """
     upper = np.triu_indices(levels.shape[1], 1)
     signs = np.sign(levels[:, upper[0]] - levels[:, upper[1]]).astype(np.float64)
-    norms = np.sqrt((signs**2).sum(axis=1))
-    both = np.outer(norms, norms)
+    untied = (signs**2).sum(axis=1)
+    both = np.sqrt(np.outer(untied, untied))
     tau: Floats = np.where(both > 0, signs @ signs.T / np.where(both > 0, both, 1.0), np.nan)
     return tau

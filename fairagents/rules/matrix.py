@@ -3,6 +3,8 @@
 `kept/witnesses.json` holds for each rule and axiom that fails the smallest electorate found, and
 `kept/differences.json` electorates that tell every two rules apart. Both are written by
 `python -m tests.rules.search` and checked by the tests.
+
+Axioms that speak of numbers are judged on ballots that rate everything.
 """
 
 from __future__ import annotations
@@ -19,6 +21,13 @@ from fairagents.rules.axioms import AXIOMS
 from fairagents.rules.base import RULES, Rule
 from fairagents.rules.electorate import Electorate
 from fairagents.rules.names import BUILTIN
+
+EQUAL = {
+    ("utilitarian", "comb_sum"): "sums and means put alternatives in the same order",
+    ("utilitarian", "utilitarian_slate"): "they differ only where side limits bind",
+    ("comb_sum", "utilitarian_slate"): "they differ only where side limits bind",
+}
+"""Pairs of rules that elect the same slates without side limits, and why."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +63,14 @@ def entry(rule: type[Rule], axiom: str) -> Entry:
     return Entry("fails", found["says"], electorate_of(found))
 
 
+def row(rule: type[Rule]) -> dict[str, Entry]:
+    """Return axiom -> what is known of a rule and that axiom."""
+    return {axiom: entry(rule, axiom) for axiom in AXIOMS}
+
+
 def matrix() -> dict[str, dict[str, Entry]]:
     """Return rule -> axiom -> what is known, for all built-in rules."""
-    rules = {name: RULES.get(name) for name in RULES if name in BUILTIN}
-    return {name: {axiom: entry(rule, axiom) for axiom in AXIOMS} for name, rule in rules.items()}
+    return {name: row(RULES.get(name)) for name in RULES if name in BUILTIN}
 
 
 def electorate_of(data: dict[str, Any]) -> Electorate:

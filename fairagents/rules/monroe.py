@@ -20,6 +20,10 @@ FEW_SEATS = 12
 """For so many seats the least cut is looked for among all; for more a flow is worked out."""
 
 
+MOST_CELLS = 60
+"""Members and voters in the trace."""
+
+
 class Monroe(Whole):
     """Monroe's rule on approvals: voters are dealt out evenly to members they approve.
 
@@ -72,12 +76,35 @@ class Monroe(Whole):
         return ("a voter's voice may be split between members",)
 
     def tables(self, field: Field, order: Sequence[int], best: Best) -> tuple[Table, ...]:
-        """Return the score and its bound."""
+        """Return which member stands for whose voice, the score and its bound."""
         factor = field.voice / field.scale
         score = float(best.score) * factor
         bound = score if best.bound is None else best.bound * factor
         columns = ("voice dealt out", "proven bound")
-        return (Table(name="objective", columns=columns, rows=((score, bound),)),)
+        objective = Table(name="objective", columns=columns, rows=((score, bound),))
+        return (_dealing(field, order), objective)
+
+
+def _dealing(field: Field, committee: Sequence[int]) -> Table:
+    """Return the voice of each voter that a member stands for, in one of the best dealings."""
+    import networkx as nx
+
+    ids, k = field.profile.ids, len(committee)
+    approved = field.approved[:, field.kinds[list(committee)]] > 0
+    _, flows = nx.maximum_flow(_network(field, approved), "from", "to")
+    heard = np.flatnonzero(field.profile.approvals.any(axis=1)).tolist()
+    voters = heard[:MOST_CELLS]
+    rows: list[tuple[Any, ...]] = []
+    for at, i in enumerate(committee[:MOST_CELLS]):
+        cells = [flows[v].get(("member", at), 0) / (k * field.scale) for v in range(len(heard))]
+        rows.append((ids[i], *cells[: len(voters)], sum(cells)))
+    return Table(
+        name="dealt out",
+        columns=("alternative", *(field.profile.voters[v] for v in voters), "total"),
+        rows=tuple(rows),
+        cut=k - len(rows),
+        how="sum" if len(voters) == len(heard) else "",
+    )
 
 
 def dealt(field: Field, committee: Sequence[int]) -> Fraction:
@@ -106,6 +133,14 @@ def _flow(field: Field, approved: Any) -> Fraction:
     """Return the same by a greatest flow."""
     import networkx as nx
 
+    flow = nx.maximum_flow_value(_network(field, approved), "from", "to")
+    return Fraction(int(flow), approved.shape[1] * field.voice)
+
+
+def _network(field: Field, approved: Any) -> Any:
+    """Return the network through which voice, k times, flows from voters to members."""
+    import networkx as nx
+
     k = approved.shape[1]
     graph: Any = nx.DiGraph()
     graph.add_nodes_from(["from", "to"])
@@ -115,7 +150,7 @@ def _flow(field: Field, approved: Any) -> Fraction:
             graph.add_edge(v, ("member", a))
     for a in range(k):
         graph.add_edge(("member", a), "to", capacity=field.voice)
-    return Fraction(int(nx.maximum_flow_value(graph, "from", "to")), k * field.voice)
+    return graph
 
 
 def _programme(field: Field) -> tuple[Any, tuple[Ints, Floats]]:

@@ -52,3 +52,14 @@ def test_lists_rules_by_what_they_read_and_what_they_keep(run: Run) -> None:
     assert "did you mean 'condorcet'?" in run("list", "rules", "--axiom", "condorct").err
     assert "did you mean 'ranks'?" in run("list", "rules", "--needs", "rank").err
     assert run("list", "policies", "--axiom", "condorcet").code == 2
+
+
+def test_tells_all_of_one_rule(run: Run) -> None:
+    out = run("list", "rules", "borda").out
+    assert "holds: totals of two electorates add up" in out
+    assert "fails: c wins every duel, the winners are a, c" in out
+    assert "2 x c > a > b; 1 x a > b > c" in out
+    assert "{a, d}" in run("list", "rules", "approval_voting").out
+    assert "a 0.2, b 1" in run("list", "rules", "range_voting").out
+    assert "did you mean 'borda'?" in run("list", "rules", "brda").err
+    assert run("list", "policies", "utility").code == 2

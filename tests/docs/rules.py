@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairagents.rules.axioms import AXIOMS
 from fairagents.rules.base import RULES, Rule
-from fairagents.rules.matrix import matrix
+from fairagents.rules.matrix import EQUAL, matrix
 from fairagents.rules.names import BUILTIN, NAMES
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rules.md"
@@ -54,19 +54,21 @@ def entry(rule: type[Rule]) -> str:
 
 
 def table() -> str:
-    """Return the matrix of the rules that decide slates."""
+    """Return the matrix of the rules that decide slates, and which rules elect the same."""
     found = {name: row for name, row in matrix().items() if RULES.get(name).decides == "slate"}
-    marks = {"holds": "+", "fails": "-", "not applicable": "", "unknown": "?"}
-    axioms = [a for a in AXIOMS if any(row[a].status != "not applicable" for row in found.values())]
+    marks = {"holds": "+", "fails": "-", "not applicable": "n/a", "unknown": "?"}
     lines = [
         "## Rules and axioms\n",
-        "`+` holds (why: above); `-` fails: `fairagents.rules.matrix.entry(rule, axiom).witness`\n"
-        "is an electorate that shows it; empty: does not apply.\n",
-        f"| rule | {' | '.join(a.replace('_', ' ') for a in axioms)} |",
-        f"|---|{'---|' * len(axioms)}",
+        "`+` holds (why: above); `-` fails: `fairagents.rules.matrix.entry(rule, axiom)` says how\n"
+        "and holds an electorate that shows it; `n/a` does not apply (why: there as well).\n"
+        "`fairagents list rules NAME` says all of it for one rule.\n",
+        f"| rule | {' | '.join(a.replace('_', ' ') for a in AXIOMS)} |",
+        f"|---|{'---|' * len(AXIOMS)}",
     ]
     for name, row in found.items():
-        lines.append(f"| `{name}` | {' | '.join(marks[row[a].status] for a in axioms)} |")
+        lines.append(f"| `{name}` | {' | '.join(marks[row[a].status] for a in AXIOMS)} |")
+    lines.append("\nEvery two of these rules elect others on some kept electorate, but:\n")
+    lines += [f"* `{a}` and `{b}`: {why}" for (a, b), why in EQUAL.items()]
     return "\n".join([*lines, ""])
 
 

@@ -12,7 +12,9 @@ import pytest
 import fairagents
 from fairagents.agents.base import POLICIES
 from fairagents.evaluators.base import EVALUATORS
+from fairagents.rules.axioms import AXIOMS
 from fairagents.rules.base import RULES
+from fairagents.rules.names import BUILTIN
 from tests.docs.blocks import ROOT
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
@@ -117,3 +119,9 @@ def test_developers_tools_are_no_requirements() -> None:
     required = " ".join(PROJECT["project"]["dependencies"])
     extras = PROJECT["project"]["optional-dependencies"]
     assert "pytest" not in required and set(extras) == {"postgres", "studio"}
+
+
+def test_the_readme_counts_right() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"**{len(BUILTIN)} rules**" in text
+    assert f"each of {len(AXIOMS)} axioms" in text

@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 import json
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from fairagents.rules import matrix
 from fairagents.rules.axioms import AXIOMS, Axiom
 from fairagents.rules.base import RULES, CommitteeRule, OrderRule, Rule
 from fairagents.rules.electorate import Electorate, committees, levels
+from fairagents.rules.slates import SlateRule
+from tests.rules.hard import HARD
 
 KEPT = Path(matrix.__file__).parent / "kept"
 TRIES = 800
@@ -56,31 +60,55 @@ def witness(rule: Rule, axiom: Axiom, tries: int = TRIES, seed: int = 0) -> dict
 def hard_witness(
     rule: Rule, axiom: Axiom, tries: int = 4000, seed: int = 1
 ) -> dict[str, Any] | None:
-    """Look among strict, complete, unevenly weighted ballots of four and five alternatives."""
-    rng = np.random.default_rng(seed)
-    for i in range(tries):
-        n, m = int(rng.integers(3, 8)), 4 + i % 3
-        said = np.array([rng.permutation(m) for _ in range(n)]) / (m - 1)
-        if rule.needs == "approvals":
-            said = rng.integers(0, 2, (n, m)).astype(float)
-        e = Electorate(said, tuple(rng.integers(1, 10, n).tolist()), int(rng.integers(1, m + 1)))
+    """Look among those by hand, then strict, unevenly weighted ballots of four alternatives up."""
+    short = [e for e in HARD if rule.needs == "approvals" or e.said.shape[1] < 10]
+    for e in itertools.chain(short, _hard(tries, seed, rule.needs)):
         says = axiom.check(rule, e)
         if says:
             return {"says": says, **plain(e)}
     return None
 
 
+def _hard(tries: int, seed: int, needs: str) -> Iterator[Electorate]:
+    rng = np.random.default_rng(seed)
+    for i in range(tries):
+        n, m = int(rng.integers(3, 8)), 4 + i % 3
+        said = np.array([rng.permutation(m) for _ in range(n)]) / (m - 1)
+        if needs == "approvals":
+            said = rng.integers(0, 2, (n, m)).astype(float)
+        weights = tuple(rng.integers(1, 10, n).tolist())
+        yield Electorate(said, weights, int(rng.integers(1, m + 1)))
+
+
 def plain(e: Electorate) -> dict[str, Any]:
     """Return an electorate as JSON."""
-    said = [[round(float(x), 6) for x in row] for row in e.said]
+    said = [[None if np.isnan(x) else round(float(x), 6) for x in row] for row in e.said]
     return {"said": said, "weights": list(e.weights), "size": e.size}
 
 
-def result(rule: Rule, e: Electorate) -> object:
-    """What tells two rules apart: the tiers, or the tied committees."""
-    if isinstance(rule, OrderRule):
-        return tuple(levels(rule, e).tolist())
-    return tuple(committees(rule, e, min(e.size, e.said.shape[1])))
+@dataclass(frozen=True)
+class Won:
+    """The tied winning slates of one size, as sorted positions; `all_`: no others won as well."""
+
+    slates: frozenset[tuple[int, ...]]
+    all_: bool
+
+
+def won(rule: Rule, e: Electorate) -> Won:
+    """Return which slates of the electorate's size win under some tie-break."""
+    k = min(e.size, e.said.shape[1])
+    if not isinstance(rule, OrderRule):
+        return Won(frozenset(committees(rule, e, k)), not isinstance(rule, SlateRule))
+    tiers = levels(rule, e)
+    last = np.sort(tiers)[k - 1]
+    sure, open_ = np.flatnonzero(tiers < last).tolist(), np.flatnonzero(tiers == last).tolist()
+    rest = itertools.combinations(open_, k - len(sure))
+    return Won(frozenset(tuple(sorted((*sure, *some))) for some in rest), True)
+
+
+def differ(a: Won, b: Won) -> bool:
+    """Return whether two rules elect others: other slates, or none in common if one lists few."""
+    return a.slates != b.slates if a.all_ and b.all_ else not a.slates & b.slates
 
 
 def slate_rules() -> dict[str, Rule]:
@@ -89,63 +117,68 @@ def slate_rules() -> dict[str, Rule]:
     return {n: r for n, r in built.items() if isinstance(r, OrderRule | CommitteeRule)}
 
 
-def telling(rules: dict[str, Rule], tries: int = 3000) -> list[dict[str, Any]]:
+def telling(rules: dict[str, Rule], tries: int = 6000) -> list[dict[str, Any]]:
     """Return electorates that tell every two rules apart, few by greedy choice."""
     rng = np.random.default_rng(1)
-    open_ = set(itertools.combinations(rules, 2))
+    open_ = set(itertools.combinations(rules, 2)) - set(matrix.EQUAL)
     kept: list[dict[str, Any]] = []
-    for _ in range(tries):
+    blanks = Electorate(np.array([[0.8, 0.9], [np.nan, 0.1]]), (1, 1), 1)
+    shapes = zip(
+        rng.integers(3, 8, tries).tolist(), rng.integers(3, 7, tries).tolist(), strict=True
+    )
+    drawn = (random_electorate(rng, n, m, "ratings") for n, m in shapes)
+    for e in itertools.chain([blanks], drawn):
         if not open_:
             return kept
-        e = random_electorate(rng, int(rng.integers(3, 8)), int(rng.integers(3, 7)), "ratings")
-        found = {name: result(rule, e) for name, rule in rules.items()}
+        found = {name: won(rules[name], e) for name in {one for pair in open_ for one in pair}}
         apart = {(a, b) for a, b in open_ if differ(found[a], found[b])}
-        if len(apart) > len(open_) / 4 or (apart and len(kept) > 3):
+        if len(apart) > len(open_) / 4 or (apart and (e is blanks or len(kept) > 6)):
             kept.append(plain(e))
             open_ -= apart
     sys.stderr.write(f"never told apart: {sorted(open_)}\n")
     return kept
 
 
-def differ(a: object, b: object) -> bool:
-    """Whether two results differ, an order and a committee being of different kinds."""
-    return a != b
-
-
 def main() -> None:
-    """Write both files; name what was not found."""
-    wanted = sys.argv[1:]
+    """Write the witnesses of the rules named, or of all; `differences` writes the other file."""
     rules = slate_rules()
+    if sys.argv[1:] == ["differences"]:
+        return write(KEPT / "differences.json", telling(rules))
     path = KEPT / "witnesses.json"
-    kept = json.loads(path.read_text()) if path.exists() else {}
-    for name, rule in rules.items():
-        if wanted and name not in wanted:
+    for name in sys.argv[1:] or rules:
+        found = witnesses(name, rules[name])
+        kept = json.loads(path.read_text()) if path.exists() else {}
+        kept[name] = found
+        write(path, {name: kept[name] for name in rules if name in kept})
+
+
+def witnesses(name: str, rule: Rule) -> dict[str, Any]:
+    """Return axiom -> electorate for all that are not declared to hold; name what is missing."""
+    kept = {}
+    for axiom in AXIOMS.values():
+        if axiom.applies(type(rule)):
             continue
-        kept[name] = {}
-        for axiom in AXIOMS.values():
-            if axiom.applies(type(rule)):
-                continue
-            found = witness(rule, axiom)
-            if found is None and axiom.name not in rule.holds:
-                found = hard_witness(rule, axiom)
-            if (found is None) != (axiom.name in rule.holds):
-                what = "no witness" if found is None else f"HOLDS? {found}"
-                sys.stderr.write(f"{name}/{axiom.name}: {what}\n")
-            if found is not None and axiom.name not in rule.holds:
-                kept[name][axiom.name] = found
-    kept = {name: kept[name] for name in rules if name in kept}
-    write(path, kept)
-    if not wanted:
-        write(KEPT / "differences.json", telling(rules))
+        holds = axiom.name in rule.holds
+        found = witness(rule, axiom) or (None if holds else hard_witness(rule, axiom))
+        if holds != (found is None):
+            sys.stderr.write(f"{name}/{axiom.name}: {found or 'no witness'}\n")
+        if found and not holds:
+            kept[axiom.name] = found
+    return kept
 
 
 def write(path: Path, data: object) -> None:
     """Write JSON with one electorate a line."""
-    text = json.dumps(data, indent=1, sort_keys=True)
-    import re
+    path.write_text(_lines(data) + "\n", encoding="utf-8")
 
-    text = re.sub(r"\[\s+([^\[\]{}]*?)\s+\]", lambda m: "[" + " ".join(m[1].split()) + "]", text)
-    path.write_text(text + "\n", encoding="utf-8")
+
+def _lines(data: object) -> str:
+    if isinstance(data, list):
+        return "[\n" + ",\n".join(map(_lines, data)) + "\n]"
+    if isinstance(data, dict) and "said" not in data:
+        body = [f"{json.dumps(key)}: {_lines(value)}" for key, value in sorted(data.items())]
+        return "{\n" + ",\n".join(body) + "\n}" if body else "{}"
+    return json.dumps(data, sort_keys=True)
 
 
 if __name__ == "__main__":
