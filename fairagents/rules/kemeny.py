@@ -52,6 +52,7 @@ class Kemeny(OrderRule):
             "pareto": "to swap the two would be nearer to every ballot",
             "condorcet_loser": "it is last",
             "smith": "members of the Smith set stand before outsiders: Truchon 1998",
+            "monotonicity": "rankings with it first come nearer by as much as any others",
             "separability": "a ballot that ties all is as far from every ranking",
         }
     )

@@ -25,7 +25,7 @@ from fairagents.rules.names import BUILTIN
 EQUAL = {
     ("utilitarian", "comb_sum"): "sums and means put alternatives in the same order",
     ("utilitarian", "utilitarian_slate"): "they differ only where side limits bind",
-    ("comb_sum", "utilitarian_slate"): "they differ only where side limits bind",
+    ("utilitarian_slate", "comb_sum"): "they differ only where side limits bind",
 }
 """Pairs of rules that elect the same slates without side limits, and why."""
 

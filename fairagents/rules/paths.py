@@ -140,6 +140,7 @@ class RankedPairs(OrderRule):
             "pareto": "unanimous duels are the strongest and close no cycle, so all are locked",
             "condorcet_loser": "all duels against it are locked",
             "smith": "no duel leads into the Smith set, so all that lead out are locked",
+            "monotonicity": "Tideman 1987; ties between duels fall by a fixed order",
             "separability": "a ballot that ties all adds to no duel",
         }
     )

@@ -10,7 +10,6 @@ import itertools
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from fairagents.rules import matrix
 from fairagents.rules.axioms import AXIOMS, Axiom
 from fairagents.rules.base import RULES, CommitteeRule, OrderRule, Rule
 from fairagents.rules.electorate import Electorate, committees, levels
-from fairagents.rules.slates import SlateRule
 from tests.rules.hard import HARD
 
 KEPT = Path(matrix.__file__).parent / "kept"
@@ -86,29 +84,16 @@ def plain(e: Electorate) -> dict[str, Any]:
     return {"said": said, "weights": list(e.weights), "size": e.size}
 
 
-@dataclass(frozen=True)
-class Won:
-    """The tied winning slates of one size, as sorted positions; `all_`: no others won as well."""
-
-    slates: frozenset[tuple[int, ...]]
-    all_: bool
-
-
-def won(rule: Rule, e: Electorate) -> Won:
-    """Return which slates of the electorate's size win under some tie-break."""
+def won(rule: Rule, e: Electorate) -> frozenset[tuple[int, ...]]:
+    """Return the slates of the electorate's size that win under some tie-break, as positions."""
     k = min(e.size, e.said.shape[1])
     if not isinstance(rule, OrderRule):
-        return Won(frozenset(committees(rule, e, k)), not isinstance(rule, SlateRule))
+        return frozenset(committees(rule, e, k))
     tiers = levels(rule, e)
     last = np.sort(tiers)[k - 1]
     sure, open_ = np.flatnonzero(tiers < last).tolist(), np.flatnonzero(tiers == last).tolist()
     rest = itertools.combinations(open_, k - len(sure))
-    return Won(frozenset(tuple(sorted((*sure, *some))) for some in rest), True)
-
-
-def differ(a: Won, b: Won) -> bool:
-    """Return whether two rules elect others: other slates, or none in common if one lists few."""
-    return a.slates != b.slates if a.all_ and b.all_ else not a.slates & b.slates
+    return frozenset(tuple(sorted((*sure, *some))) for some in rest)
 
 
 def slate_rules() -> dict[str, Rule]:
@@ -131,7 +116,7 @@ def telling(rules: dict[str, Rule], tries: int = 6000) -> list[dict[str, Any]]:
         if not open_:
             return kept
         found = {name: won(rules[name], e) for name in {one for pair in open_ for one in pair}}
-        apart = {(a, b) for a, b in open_ if differ(found[a], found[b])}
+        apart = {(a, b) for a, b in open_ if found[a] != found[b]}
         if len(apart) > len(open_) / 4 or (apart and (e is blanks or len(kept) > 6)):
             kept.append(plain(e))
             open_ -= apart

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from fairagents.feasible import Feasible
 from fairagents.optima import alpha_fair, concave, leximin
 from fairagents.outcome import Linear, Outcome
 from fairagents.profile import Profile
+from fairagents.rules._exact import FEW
 from fairagents.rules.base import Rule
 from fairagents.rules.slates import LeximinSlate, MaximinSlate, NashSlate, UtilitarianSlate
 from fairagents.rules.trace import recount
@@ -61,11 +63,18 @@ def welfare(rule: Rule, u: Any, weights: Any) -> Any:
     return round(float(share[gains].sum()), 6), round(float(share[gains] @ np.log(u[gains])), 4)
 
 
+@pytest.mark.parametrize("few", [0, FEW], ids=["by programme", "of all"])
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(problem=problems())
-def test_the_slate_is_the_best_of_all(rule: Rule, problem: tuple[Profile, Feasible]) -> None:
-    profile, feasible = problem
+def test_the_slate_is_the_best_of_all(
+    few: int, rule: Rule, problem: tuple[Profile, Feasible]
+) -> None:
+    with mock.patch("fairagents.rules.slates.FEW", few):
+        check_best(few, rule, *problem)
+
+
+def check_best(few: int, rule: Rule, profile: Profile, feasible: Feasible) -> None:
     slates = [
         slate
         for slate in itertools.combinations(range(len(profile.ids)), feasible.size)
@@ -79,8 +88,12 @@ def test_the_slate_is_the_best_of_all(rule: Rule, problem: tuple[Profile, Feasib
     decision = rule(profile, feasible)
     chosen = tuple(profile.ids.index(one) for one in decision.outcome.ids)
     found = welfare(rule, worths(profile, chosen), weights)
-    best = max(welfare(rule, worths(profile, slate), weights) for slate in slates)
+    all_ = {slate: welfare(rule, worths(profile, slate), weights) for slate in slates}
+    best = max(all_.values())
     assert decision.optimal
+    if few:
+        tied = {tuple(map(profile.ids.index, one)) for one in decision.winners}
+        assert tied == {slate for slate, value in all_.items() if value == best}
     if isinstance(rule, MaximinSlate):
         assert found == pytest.approx(best, abs=rule.gap)
     else:
