@@ -93,9 +93,9 @@ def _row(table: Table, row: Sequence[Any]) -> str:
         more = ", ..." if len(said) > MOST_CELLS else ""
         total = f": {_number(row[-1])} in all" if table.how == "count" else ""
         return f"{one} has {listed}{more}{total}" if said else f"{one} has none"
-    words = _HOW.get(table.how) or _extreme(table.how)
-    total = _number(row[-1])
-    return f"{one} = {words(pairs)}" + (f" = {total}" if not words(pairs).startswith(total) else "")
+    words, total = (_HOW.get(table.how) or _extreme(table.how))(pairs), _number(row[-1])
+    alone = words.startswith(f"{total} (") and " + " not in words
+    return f"{one} = {words}" if alone else f"{one} = {words} = {total}"
 
 
 def _sum(pairs: Pairs) -> str:
