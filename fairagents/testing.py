@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -59,7 +59,7 @@ class FakeOllama:
 
     Attributes:
         requests: every request as sent, in order of arrival.
-        most_at_once: the largest number of chats that were being answered at the same time.
+        most_at_once: the largest number of chats that waited for their answer at the same time.
 
     Raises:
         SpecError: if a behaviour is not known.
@@ -138,17 +138,14 @@ class FakeOllama:
     def _has(self, name: str) -> bool:
         return name in self.models or f"{name}:latest" in self.models
 
-    @contextlib.contextmanager
-    def _counted(self) -> Iterator[None]:
+    def _wait(self) -> None:
+        """Let a chat wait, and count it; sending is not counted: a client may be quicker."""
         with self._lock:
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
-        try:
-            self._closing.wait(self._delay)
-            yield
-        finally:
-            with self._lock:
-                self._at_once -= 1
+        self._closing.wait(self._delay)
+        with self._lock:
+            self._at_once -= 1
 
     def _tags(self) -> Body:
         return {
@@ -210,8 +207,8 @@ class _Handler(BaseHTTPRequestHandler):
         if behaviour == "not_found" or not self.server.fake._has(name):
             self._json({"error": f"model '{name}' not found"}, 404)
         elif self.path == "/api/chat":
-            with self.server.fake._counted():
-                self._chat(body, behaviour)
+            self.server.fake._wait()
+            self._chat(body, behaviour)
         elif self.path == "/api/show":
             self._json({"details": {"format": "gguf"}, "capabilities": ["completion"]})
         elif self.path == "/api/embed":
